@@ -1,0 +1,56 @@
+# make book | test | serve | lab; see README.md for what each is for.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SITE := _build/html
+
+.DEFAULT_GOAL := help
+.PHONY: help book test serve lab reproduce bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(VENV)/.installed: requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; $(PYTHON) is not." \
+	    "Try: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet -c constraints.txt -r requirements.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e . --no-deps
+	@touch $@
+
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	$(BIN)/pip install --quiet -c constraints.txt -r requirements-dev.txt
+	@touch $@
+
+book: $(VENV)/.installed ## set up, execute the chapters, build the site
+	$(BIN)/jupyter-book build .
+	@echo
+	@echo "The book is in $(SITE). Open it with:  make serve"
+	@echo "or from disk:  file://$(CURDIR)/$(SITE)/index.html"
+
+serve: book ## serve the site at http://127.0.0.1:8000/
+	$(BIN)/python -m tools.serve $(SITE)
+
+lab: $(VENV)/.installed ## open the chapters in JupyterLab
+	$(BIN)/jupyter lab --notebook-dir=. chapters
+
+# Each chapter is executed once: nbmake runs it, tests/conftest.py puts the
+# result into the cache that the build of the site reads.
+test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
+	$(BIN)/python -m tools.ensure_browser
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	rm -rf $(SITE) _build/.doctrees _build/jupyter_execute
+	$(BIN)/pytest --nbmake chapters tests
+
+reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
+	$(BIN)/python -m tools.reproduce
+
+bench: $(VENV)/.installed-dev ## page weight and Lighthouse of the site
+	$(BIN)/jupyter-book build .
+	$(BIN)/python -m benchmarks.page_weight $(SITE)
+	$(BIN)/python -m benchmarks.lighthouse $(SITE)
+
+clean: ## remove what was built, the executed chapters included
+	rm -rf _build

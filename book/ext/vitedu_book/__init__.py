@@ -1,0 +1,49 @@
+"""The local Sphinx extension of the book: one module a concern."""
+
+import hashlib
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+from . import (
+    accessibility,
+    checks,
+    claims,
+    execution,
+    formulas,
+    icons,
+    metadata,
+    scripts,
+    widget_state,
+)
+
+PARTS = (
+    accessibility,
+    checks,
+    claims,
+    execution,
+    formulas,
+    icons,
+    metadata,
+    scripts,
+    widget_state,
+)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect every part of the extension."""
+    for part in PARTS:
+        part.setup(app)
+    # Sphinx reads all pages again when a value of its configuration changes;
+    # it would not notice a change in this extension or in the web files.
+    app.add_config_value("vitedu_book_digest", _digest(), "env", (str,))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _digest() -> str:
+    book = Path(__file__).parents[2]
+    files = [*book.glob("ext/**/*.py"), *book.glob("web/*.*")]
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,24 @@
+// Lets readers without a mouse scroll a formula that is wider than the page.
+(() => {
+  "use strict";
+
+  function mark() {
+    for (const node of document.querySelectorAll("div.math")) {
+      const wide = node.scrollWidth > node.clientWidth;
+      node.toggleAttribute("tabindex", wide);
+      if (wide) node.tabIndex = 0;
+    }
+  }
+
+  let timer;
+  addEventListener("resize", () => {
+    clearTimeout(timer);
+    timer = setTimeout(mark, 300);
+  });
+  addEventListener("load", mark);
+})();
+
+// Excerpts of what was found are fetched, which a browser forbids on disk.
+if (location.protocol === "file:") {
+  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+}

@@ -1,0 +1,229 @@
+// Mounts the anywidgets of a page of the book, with no kernel behind it.
+//
+// Jupyter leaves two things in a page: the state of all widgets, and a script
+// element of type VIEW wherever a widget was shown. This host builds a model
+// from each state and renders a view of it in front of each such element. It
+// takes the place of ipywidgets' embedder (3.6 MB), and knows anywidgets only.
+//
+// A classic script with import() of a Blob, because module scripts do not
+// load from disk (file://).
+(() => {
+  "use strict";
+
+  const VIEW = "application/vnd.jupyter.widget-view+json";
+  const STATE = "application/vnd.jupyter.widget-state+json";
+  const REFERENCE = "IPY_MODEL_";
+  const WORDS = {
+    failed: "This interactive figure could not be started:",
+    unknown: "the page holds no widget",
+    foreign: "only anywidgets run without a kernel, this is a",
+    kernel: "this action needs a running kernel",
+  };
+
+  const widgets = new Map(); // id -> Widget
+  const modules = new Map(); // text of a script -> promise of its module
+  const styles = new Set(); // texts of the style sheets that are in the page
+  const states = readStates();
+  const gone = new AbortController(); // aborted when the page is left
+
+  function readStates() {
+    const states = { ...globalThis.viteduWidgetState?.state };
+    for (const element of document.querySelectorAll(`[type="${STATE}"]`)) {
+      Object.assign(states, JSON.parse(element.textContent).state);
+    }
+    return states;
+  }
+
+  // Binary values travel beside the state: {path, encoding, data}.
+  function withBuffers({ state, buffers = [] }) {
+    const whole = structuredClone(state);
+    for (const { path, data } of buffers) {
+      const last = path.at(-1);
+      let place = whole;
+      for (const step of path.slice(0, -1)) place = place[step];
+      const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+      place[last] = new DataView(bytes.buffer);
+    }
+    return whole;
+  }
+
+  function isEqual(a, b) {
+    if (Object.is(a, b)) return true;
+    if (!isPlain(a) || !isPlain(b) || Array.isArray(a) !== Array.isArray(b)) {
+      return false;
+    }
+    const keys = Object.keys(a);
+    return keys.length === Object.keys(b).length
+      && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
+  }
+
+  function isPlain(value) {
+    return Array.isArray(value)
+      || (typeof value === "object" && value?.constructor === Object);
+  }
+
+  class Widget {
+    constructor(id) {
+      if (!states[id]) throw new Error(`${WORDS.unknown} ${id}`);
+      this.source = states[id];
+      this.values = withBuffers(this.source);
+      this.listeners = [];
+    }
+
+    // Starts once, however many views there are.
+    get started() {
+      return (this.starting ??= this.start());
+    }
+
+    async start() {
+      if (this.source.model_module !== "anywidget") {
+        throw new Error(`${WORDS.foreign} ${this.source.model_name}`);
+      }
+      addStyle(this.values._css);
+      const module = await loadModule(this.values._esm);
+      const exported = module.default ?? module;
+      this.definition =
+        typeof exported === "function" ? await exported() : exported;
+      const result = await this.definition.initialize?.({
+        model: this.modelFor(gone.signal), signal: gone.signal, experimental,
+      });
+      if (typeof result === "function") onAbort(gone.signal, result);
+      else this.exports = result;
+    }
+
+    async render(el, signal) {
+      await this.started;
+      for (const name of this.values._dom_classes ?? []) {
+        el.classList.add(name);
+      }
+      const cleanup = await this.definition.render?.({
+        model: this.modelFor(signal), el, signal, host: hostFor(signal),
+        experimental,
+      });
+      if (typeof cleanup === "function") onAbort(signal, cleanup);
+    }
+
+    // The state is one; each view has listeners of its own, gone with it.
+    modelFor(signal) {
+      const owner = {};
+      onAbort(signal, () => this.off(owner));
+      return {
+        get: (name) => this.values[name],
+        set: (name, value) =>
+          this.set(typeof name === "object" ? name : { [name]: value }),
+        on: (names, callback) => this.on(owner, names, callback),
+        off: (names, callback) => this.off(owner, names, callback),
+        save_changes: () => {},
+        send: () => {},
+        widget_manager: {
+          get_model: async (id) => widget(id).modelFor(signal),
+        },
+      };
+    }
+
+    set(changes) {
+      const changed = Object.entries(changes).filter(
+        ([name, value]) => !isEqual(this.values[name], value),
+      );
+      Object.assign(this.values, changes);
+      for (const [name, value] of changed) this.tell(`change:${name}`, value);
+      if (changed.length) this.tell("change");
+    }
+
+    tell(event, value) {
+      for (const { name, callback } of [...this.listeners]) {
+        if (name !== event) continue;
+        try {
+          callback(this, value);
+        } catch (error) {
+          reportError(error); // the other views still have to hear of it
+        }
+      }
+    }
+
+    on(owner, names, callback) {
+      for (const name of names.split(" ")) {
+        this.listeners.push({ owner, name, callback });
+      }
+    }
+
+    off(owner, names, callback) {
+      const dropped = names?.split(" ");
+      this.listeners = this.listeners.filter(
+        (listener) => listener.owner !== owner
+          || (dropped && !dropped.includes(listener.name))
+          || (callback && callback !== listener.callback),
+      );
+    }
+  }
+
+  const experimental = {
+    invoke: () => Promise.reject(new Error(WORDS.kernel)),
+  };
+
+  // How a widget reaches the widgets that its state refers to.
+  function hostFor(signal) {
+    return {
+      getModel: async (reference) => widget(reference).modelFor(signal),
+      getWidget: async (reference) => {
+        const child = widget(reference);
+        await child.started;
+        return {
+          exports: child.exports,
+          render: ({ el, signal: own }) => child.render(el, own ?? signal),
+        };
+      },
+    };
+  }
+
+  function widget(reference) {
+    const id = reference.replace(REFERENCE, "");
+    if (!widgets.has(id)) widgets.set(id, new Widget(id));
+    return widgets.get(id);
+  }
+
+  function addStyle(css) {
+    if (!css || styles.has(css)) return;
+    styles.add(css);
+    const style = document.createElement("style");
+    style.textContent = css;
+    document.head.append(style);
+  }
+
+  function loadModule(text) {
+    if (!modules.has(text)) {
+      const blob = new Blob([text], { type: "text/javascript" });
+      const url = URL.createObjectURL(blob);
+      modules.set(text, import(url).finally(() => URL.revokeObjectURL(url)));
+    }
+    return modules.get(text);
+  }
+
+  function onAbort(signal, callback) {
+    signal.addEventListener("abort", callback, { once: true });
+  }
+
+  async function mount(script) {
+    const place = document.createElement("div");
+    place.className = "vitedu-widget";
+    script.before(place);
+    try {
+      const { model_id: id } = JSON.parse(script.textContent);
+      await widget(id).render(place, gone.signal);
+    } catch (error) {
+      console.warn(error);
+      const message = document.createElement("p");
+      message.className = "vitedu-widget-error";
+      message.role = "alert";
+      message.textContent = `${WORDS.failed} ${error.message}`;
+      place.replaceChildren(message);
+    }
+  }
+
+  for (const script of document.querySelectorAll(`[type="${VIEW}"]`)) {
+    mount(script);
+  }
+
+  // A page in the back-forward cache comes back with its widgets alive.
+  addEventListener("pagehide", (event) => event.persisted || gone.abort());
+})();

@@ -1,0 +1,42 @@
+"""What all tests share: where the project is, and in what order they run."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import typechecked
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+typechecked.switch_on()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let nbmake leave the executed chapters to the build of the site."""
+    if not config.option.nbmake:
+        return
+    from nbmake import pytest_items
+
+    from tools.executed import CachingRun
+
+    # Kernels write no progress bars then, as in a build.
+    os.environ["VITEDU_BUILD"] = "1"
+    pytest_items.NotebookRun = CachingRun
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run quick tests first, then the chapters, then the built site."""
+    items.sort(key=_stage)
+
+
+def _stage(item: pytest.Item) -> int:
+    if item.path.suffix == ".ipynb":
+        return 1
+    return 2 if item.path.parent.name == "site" else 0
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the folder of the project."""
+    return ROOT

@@ -1,0 +1,155 @@
+"""The built site, a server for it, and pages that watch themselves.
+
+`VITEDU_SITE=folder` tests a site that is built already.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+
+from tools import ensure_browser
+from tools.serve import make_server
+
+
+@dataclass(frozen=True)
+class Site:
+    """A built site and the address where it is served."""
+
+    folder: Path
+    address: str
+    build_log: str
+
+    def url(self, page: str) -> str:
+        """Return the address of a page on the server."""
+        return f"{self.address}/{page}"
+
+    def file_url(self, page: str) -> str:
+        """Return the address of a page on disk."""
+        path, _, rest = page.partition("#")
+        return (self.folder / path).as_uri() + (f"#{rest}" if rest else "")
+
+
+def build(root: Path) -> tuple[Path, str]:
+    """Build what is out of date, and return the folder and the log."""
+    (root / "_build").mkdir(exist_ok=True)
+    command = Path(sys.executable).with_name("jupyter-book")
+    with FileLock(root / "_build" / "site.lock"):
+        done = subprocess.run(
+            [command, "build", "."],
+            cwd=root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    log = done.stdout + done.stderr
+    assert done.returncode == 0, log
+    return root / "_build" / "html", log
+
+
+@pytest.fixture(scope="session")
+def site(root: Path) -> Iterator[Site]:
+    """Build the site where needed, and serve it on this machine only."""
+    ready = os.environ.get("VITEDU_SITE")
+    folder, log = (Path(ready).resolve(), "") if ready else build(root)
+    with make_server(folder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield Site(folder, f"http://127.0.0.1:{server.server_port}", log)
+        server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def browser(chromium_path: str, playwright: Playwright) -> Iterator[Browser]:
+    """Start the browser once."""
+    # The sandbox of Chromium does not start for root in a container.
+    browser = playwright.chromium.launch(
+        executable_path=chromium_path, args=["--no-sandbox"]
+    )
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator[Playwright]:
+    """Start Playwright once."""
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Find the browser; its absence fails in CI and skips elsewhere."""
+    path = ensure_browser.find()
+    if path is None:
+        message = "no Chromium: run `make test`, or install one"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
+
+
+@pytest.fixture
+def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
+    """Open pages of the site; each has to stay at home and be quiet.
+
+    The page has `requests_outside` and `console_errors`, both lists. They
+    have to be empty when the test ends; a test that provokes an error on
+    purpose clears them.
+    """
+    pages: list[Page] = []
+
+    def open_one(
+        path: str,
+        width: int = 1280,
+        height: int = 900,
+        color_scheme: str = "light",
+        from_disk: bool = False,
+        wait_until: str = "load",
+    ) -> Page:
+        page = browser.new_page(
+            viewport={"width": width, "height": height},
+            color_scheme=color_scheme,
+        )
+        home = site.folder.as_uri() if from_disk else site.address
+        watch(page, home)
+        pages.append(page)
+        url = site.file_url(path) if from_disk else site.url(path)
+        page.goto(url, wait_until=wait_until)
+        return page
+
+    yield open_one
+    for page in pages:
+        page.close()
+    assert [ask for page in pages for ask in page.requests_outside] == []
+    assert [error for page in pages for error in page.console_errors] == []
+
+
+def watch(page: Page, home: str) -> None:
+    """Collect what a page asks from elsewhere and what it complains of."""
+    page.requests_outside = []
+    page.console_errors = []
+
+    def on_request(request) -> None:
+        if not request.url.startswith((home, "data:", "blob:")):
+            page.requests_outside.append(request.url)
+
+    def on_console(message) -> None:
+        if message.type in ("error", "warning"):
+            page.console_errors.append(message.text)
+
+    def on_failure(request) -> None:
+        # A page that leads on to another drops what it has not loaded yet.
+        if request.failure != "net::ERR_ABORTED":
+            page.console_errors.append(f"{request.failure}: {request.url}")
+
+    page.on("request", on_request)
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: page.console_errors.append(str(error)))
+    page.on("requestfailed", on_failure)

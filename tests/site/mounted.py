@@ -1,0 +1,84 @@
+"""Explorers on a page of their own, mounted by the book's widget host."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from ipywidgets.embed import dependency_state
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from vitedu.widgets.base import Explorer
+
+EXPLORER = ".vitedu-explorer"
+VIEW = '<script type="application/vnd.jupyter.widget-view+json">{}</script>'
+
+
+@contextmanager
+def mounted(
+    browser: Browser,
+    root: Path,
+    file: Path,
+    widget: Explorer,
+    *,
+    views: int = 1,
+    width: int = 900,
+    theme: str = "light",
+    **context: str,
+) -> Iterator[Page]:
+    """Open a page from disk; it must not throw until it is closed."""
+    state = {"state": dependency_state(widget, drop_defaults=False)}
+    text = json.dumps(state).replace("<", "\\u003c")
+    view = VIEW.format(json.dumps({"model_id": widget.model_id}))
+    web = f"{root.as_uri()}/book/web"
+    file.write_text(
+        f'<!doctype html><html lang="en" data-theme="{theme}"><head>'
+        '<meta charset="utf-8"><title>t</title>'
+        f'<link rel="stylesheet" href="{web}/book.css">'
+        f"<script>globalThis.viteduWidgetState = {text}</script>"
+        f'<script defer src="{web}/widget-host.js"></script></head>'
+        # As wide as the fonts of the site: texts wrap where they do there.
+        '<body style="font-family: system-ui">'
+        f"<main><h1>t</h1>{views * view}</main></body></html>",
+        encoding="utf-8",
+    )
+    size = {"width": width, "height": 1000}
+    page = browser.new_page(viewport=size, **context)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(file.as_uri())
+    expect(page.locator(EXPLORER)).to_have_count(views)
+    yield page
+    page.close()
+    assert errors == []
+
+
+def published(root: Locator) -> dict[str, object]:
+    """Return the figures that an explorer puts on its page."""
+    texts = root.evaluate("node => ({...node.dataset})")
+    return {name: _value(text) for name, text in texts.items()}
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def accessibility_faults(page: Page) -> list[str]:
+    """Return what axe finds inside the explorers of a page."""
+    found = Axe().run(page, context=EXPLORER).response["violations"]
+    return [
+        f"{fault['id']}: {node['html']}"
+        for fault in found
+        for node in fault["nodes"]
+    ]
+
+
+def overflow(page: Page) -> int:
+    """Return by how many pixels the page is wider than the window."""
+    return page.evaluate(
+        "document.documentElement.scrollWidth - window.innerWidth"
+    )

@@ -1,0 +1,80 @@
+"""Which pages the site has, and what stands in their HTML."""
+
+from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parent.parent.parent
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def _table_of_contents() -> list[str]:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    chapters = [c["file"] for part in toc["parts"] for c in part["chapters"]]
+    return [f"{name}.html" for name in (toc["root"], *chapters)]
+
+
+PAGES = _table_of_contents()
+ALL_PAGES = [*PAGES, "search.html", "genindex.html"]
+
+
+@dataclass
+class Html(HTMLParser):
+    """The parts of a page that the tests ask for."""
+
+    ids: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)
+    images: list[dict[str, str]] = field(default_factory=list)
+    metas: dict[str, str] = field(default_factory=dict)
+    views: int = 0
+    title: str = ""
+    lang: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._in_title = False
+
+    def handle_starttag(
+        self, tag: str, pairs: list[tuple[str, str | None]]
+    ) -> None:
+        """Sort an element into its list."""
+        attrs = {name: value or "" for name, value in pairs}
+        self.ids.update({attrs[k] for k in ("id", "name") if k in attrs})
+        if "href" in attrs:
+            self.links.append(attrs["href"])
+        if "src" in attrs:
+            self.links.append(attrs["src"])
+        if tag == "script" and "src" in attrs:
+            self.scripts.append(attrs["src"])
+        if tag == "script" and attrs.get("type") == VIEW:
+            self.views += 1
+        if tag == "img":
+            self.images.append(attrs)
+        if tag == "meta" and "content" in attrs:
+            name = attrs.get("name") or attrs.get("property") or ""
+            self.metas[name] = attrs["content"]
+        if tag == "html":
+            self.lang = attrs.get("lang", "")
+        # The title of the page comes before those in drawings.
+        self._in_title = tag == "title" and not self.title
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave the title."""
+        self._in_title = False
+
+    def handle_data(self, data: str) -> None:
+        """Read the title."""
+        if self._in_title:
+            self.title += data
+
+
+@cache
+def read(path: Path) -> Html:
+    """Parse a page of the built site."""
+    html = Html()
+    html.feed(path.read_text(encoding="utf-8"))
+    return html

@@ -1,0 +1,179 @@
+"""The local Sphinx extension, on a tiny book."""
+
+import html
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+from pages import ROOT, read
+
+sys.path.insert(0, str(ROOT / "book" / "ext"))
+
+from vitedu_book.checks import IncompleteBook, check_build
+from vitedu_book.execution import cache_path
+
+CONFIG = f"""
+title: Tiny
+only_build_toc_files: true
+execute: {{execute_notebooks: "off"}}
+html: {{use_multitoc_numbering: false, home_page_in_navbar: false}}
+sphinx:
+  extra_extensions: [sphinxcontrib.katex]
+  local_extensions: {{vitedu_book: "{ROOT / "book" / "ext"}"}}
+  config:
+    templates_path: ["{ROOT / "book" / "ext" / "templates"}"]
+    html_math_renderer: katex
+    katex_prerender: true
+    myst_update_mathjax: false
+    nb_ipywidgets_js: {{widget-host.js: {{defer: defer}}}}
+"""
+TOC = "{format: jb-book, root: first, chapters: [{file: one}, {file: claims}]}"
+
+
+def build(folder: Path) -> subprocess.CompletedProcess:
+    command = Path(sys.executable).with_name("jupyter-book")
+    return subprocess.run(
+        [command, "build", folder], capture_output=True, text=True, check=False
+    )
+
+
+def chapter(*claims: dict) -> nbformat.NotebookNode:
+    """Return a chapter that was executed, and made these claims."""
+    outputs = [
+        nbformat.v4.new_output(
+            "display_data",
+            {
+                "text/html": f'<p class="claim" id="claim-{claim["name"]}" '
+                f'data-claim="{html.escape(json.dumps(claim))}">…</p>'
+            },
+        )
+        for claim in claims
+    ]
+    cells = [
+        nbformat.v4.new_markdown_cell("# One\n\nA number: $x^2$."),
+        nbformat.v4.new_code_cell("1", outputs=outputs),
+    ]
+    return nbformat.v4.new_notebook(
+        cells=cells, metadata={"language_info": {"name": "python"}}
+    )
+
+
+def claim(name: str, value: float = 0.5) -> dict:
+    return {
+        "name": name,
+        "statement": f"It is {value} s.",
+        "value": value,
+        "expected": 0.5,
+        "tolerance": 0.25,
+        "unit": " s",
+        "seeds": 5,
+    }
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    (tmp_path / "_config.yml").write_text(CONFIG)
+    (tmp_path / "_toc.yml").write_text(TOC)
+    (tmp_path / "first.md").write_text("# First\n\nA line.\n")
+    (tmp_path / "claims.md").write_text(
+        "# Claims\n\n```{claims-ledger}\n```\n"
+    )
+    nbformat.write(chapter(claim("a")), tmp_path / "one.ipynb")
+    return tmp_path
+
+
+def ledger(book: Path) -> str:
+    page = book / "_build" / "html" / "claims.html"
+    return page.read_text(encoding="utf-8")
+
+
+def test_ledger_follows_the_chapters(book):
+    done = build(book)
+    assert done.returncode == 0, done.stderr
+    text = ledger(book)
+    assert "The book makes 1 claim." in text
+    assert "0.5 s ± 0.25 s" in text
+    assert "one.html#claim-a" in text
+    nbformat.write(chapter(claim("a"), claim("b", 0.7)), book / "one.ipynb")
+    done = build(book)
+    assert done.returncode == 0, done.stderr
+    assert "The book makes 2 claims." in ledger(book)
+    assert "It is 0.7 s." in ledger(book)
+
+
+def test_two_claims_with_one_name_fail_the_build(book):
+    nbformat.write(chapter(claim("a"), claim("a")), book / "one.ipynb")
+    done = build(book)
+    assert done.returncode != 0
+    assert "Two claims with one name" in done.stderr
+
+
+def test_warning_fails_the_build_and_the_next_one_too(book):
+    (book / "first.md").write_text("# First\n\n{ref}`nowhere`\n")
+    for _ in range(2):
+        done = build(book)
+        assert done.returncode != 0
+        assert "1 warning(s), see above" in done.stderr
+
+
+def test_page_that_is_not_written_fails_the_build(tmp_path):
+    (tmp_path / "one.html").touch()
+    app = SimpleNamespace(
+        _warncount=0,
+        config=SimpleNamespace(external_site_map=["one"]),
+        builder=SimpleNamespace(
+            format="html",
+            get_outfilename=lambda name: tmp_path / f"{name}.html",
+        ),
+    )
+    check_build(app, None)
+    app.config.external_site_map = ["one", "two"]
+    with pytest.raises(IncompleteBook, match="pages not written: two"):
+        check_build(app, None)
+
+
+def test_formula_that_cannot_be_drawn_fails_the_build(book):
+    (book / "first.md").write_text("# First\n\n$\\nosuchcommand$\n")
+    assert build(book).returncode != 0
+
+
+def test_state_of_widgets_is_in_a_script_of_its_own(book):
+    notebook = chapter()
+    notebook.metadata["widgets"] = {
+        "application/vnd.jupyter.widget-state+json": {
+            "state": {"x": {"model_name": "</script>"}}
+        }
+    }
+    nbformat.write(notebook, book / "one.ipynb")
+    assert build(book).returncode == 0
+    site = book / "_build" / "html"
+    script = (site / "_static" / "widget-state" / "one.js").read_text()
+    prefix, _, state = script.partition(" = ")
+    assert prefix == "globalThis.viteduWidgetState"
+    assert "x" in json.loads(state.rstrip(";\n"))["state"]
+    scripts = read(site / "one.html").scripts
+    names = [name.split("?")[0].split("/")[-1] for name in scripts]
+    assert names.index("one.js") < names.index("widget-host.js")
+    assert "model_name" not in (site / "one.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["vitedu/a.py", "vitedu/widgets/a.js", "book/data/a.json"],
+)
+def test_cache_belongs_to_one_state_of_the_library(tmp_path, source):
+    build_folder = tmp_path / "_build"
+    path = tmp_path / source
+    path.parent.mkdir(parents=True)
+    before = cache_path(tmp_path, build_folder)
+    path.write_text("1")
+    first = cache_path(tmp_path, build_folder)
+    path.write_text("2")
+    second = cache_path(tmp_path, build_folder)
+    assert len({before, first, second}) == 3
+    (tmp_path / "README.md").write_text("3")
+    assert cache_path(tmp_path, build_folder) == second

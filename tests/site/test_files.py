@@ -1,0 +1,140 @@
+"""The files of the built site: links, images, descriptions, weight."""
+
+import gzip
+import re
+from collections import Counter
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from pages import ALL_PAGES, PAGES, ROOT, read
+
+SCRIPT_LIMIT = 300_000
+SHORTEST_ALT = 40
+
+
+@pytest.mark.parametrize("path", ["index.html", *ALL_PAGES])
+def test_links_lead_somewhere(site, path):
+    page = site.folder / path
+    broken = [link for link in read(page).links if _is_broken(page, link)]
+    assert broken == []
+
+
+def _is_broken(page: Path, link: str) -> bool:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return False
+    target = page
+    if parts.path:
+        target = (page.parent / unquote(parts.path)).resolve()
+    if not target.is_file():
+        return True
+    if not parts.fragment or target.suffix != ".html":
+        return False
+    return unquote(parts.fragment) not in read(target).ids
+
+
+@pytest.mark.parametrize("path", ALL_PAGES)
+def test_every_image_is_described(site, path):
+    images = [
+        image
+        for image in read(site.folder / path).images
+        if "logo__image" not in image.get("class", "")
+    ]
+    alts = [image.get("alt", "") for image in images]
+    assert [
+        alt
+        for alt in alts
+        if len(alt) < SHORTEST_ALT or alt.startswith("_images/")
+    ] == []
+
+
+def test_descriptions_are_there_and_each_says_something_else(site):
+    described = {
+        path: read(site.folder / path).metas["description"] for path in PAGES
+    }
+    assert [
+        path for path, text in described.items() if not 50 <= len(text) <= 170
+    ] == []
+    assert max(Counter(described.values()).values()) == 1
+
+
+@pytest.mark.parametrize("path", ALL_PAGES)
+def test_page_has_a_title_a_language_and_a_card(site, path):
+    html = read(site.folder / path)
+    assert html.title.endswith("From Transformer to ViT")
+    assert html.title.count("From Transformer to ViT") == 1
+    assert html.lang == "en"
+    card = site.folder / path
+    card = (card.parent / html.metas["og:image"]).resolve()
+    assert card.read_bytes()[:4] == b"\x89PNG"
+    assert html.metas["og:title"] in html.title
+    assert html.metas["twitter:card"] == "summary_large_image"
+
+
+def test_titles_are_different(site):
+    titles = [read(site.folder / path).title for path in ALL_PAGES]
+    assert max(Counter(titles).values()) == 1
+
+
+@pytest.mark.parametrize("path", ALL_PAGES)
+def test_scripts_are_few(site, path):
+    page = site.folder / path
+    scripts = {urlsplit(script).path for script in read(page).scripts}
+    weights = {
+        script: len(gzip.compress((page.parent / script).read_bytes(), 6))
+        for script in scripts
+    }
+    assert sum(weights.values()) <= SCRIPT_LIMIT, weights
+    assert [s for s in scripts if re.search("mathjax|thebe|require", s)] == []
+    assert not [s for s in scripts if "fontawesome" in s]
+
+
+def test_scripts_of_widgets_are_on_pages_with_widgets_only(site):
+    for path in PAGES:
+        html = read(site.folder / path)
+        has_host = any("widget-host.js" in script for script in html.scripts)
+        assert has_host == bool(html.views), path
+
+
+def test_every_claim_of_the_book_is_in_the_ledger(site):
+    claims = {
+        f"../{path}#{name}"
+        for path in PAGES
+        for name in read(site.folder / path).ids
+        if name.startswith("claim-")
+    }
+    listed = [
+        link
+        for link in read(site.folder / "book/claims.html").links
+        if "#claim-" in link
+    ]
+    assert claims
+    assert set(listed) == claims
+    assert len(listed) == len(claims)
+    text = (site.folder / "book/claims.html").read_text(encoding="utf-8")
+    assert f"The book makes {len(claims)} claim" in text
+
+
+def test_a_build_after_the_chapters_ran_executes_nothing(site, request):
+    if not request.config.option.nbmake:
+        pytest.skip("the chapters did not run in this session (--nbmake)")
+    lines = site.build_log.splitlines()
+    of_chapters = [line for line in lines if "chapters/" in line]
+    assert [line for line in of_chapters if "Using cached" in line]
+    assert [line for line in of_chapters if "Executing" in line] == []
+
+
+def test_licences_travel_with_what_we_ship(site):
+    licence = site.folder / "_static" / "katex" / "LICENSE"
+    assert "MIT" in licence.read_text(encoding="utf-8")
+
+
+def test_the_shipped_katex_is_the_one_that_draws(root):
+    from sphinxcontrib import katex
+
+    css = (ROOT / "book/web/katex/katex.min.css").read_text(encoding="utf-8")
+    assert f'content:"{katex.katex_version}"' in css
+    fonts = set(re.findall(r"fonts/([\w-]+\.woff2)", css))
+    shipped = {p.name for p in (ROOT / "book/web/katex/fonts").iterdir()}
+    assert fonts == shipped

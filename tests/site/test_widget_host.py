@@ -1,0 +1,327 @@
+"""The widget host alone, on pages made by hand."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+COUNTER = """
+function render({ model, el }) {
+  const button = document.createElement("button");
+  const draw = () => { button.textContent = `count ${model.get("count")}`; };
+  button.onclick = () => {
+    model.set("count", model.get("count") + 1);
+    model.save_changes();
+  };
+  model.on("change:count", draw);
+  draw();
+  el.append(button);
+}
+export default { render };
+"""
+
+
+def any_model(esm: str, buffers: list[dict] | None = None, **state) -> dict:
+    """Return the saved state of an anywidget."""
+    return {
+        "model_name": "AnyModel",
+        "model_module": "anywidget",
+        "state": {"_esm": esm, **state},
+        "buffers": buffers or [],
+    }
+
+
+@pytest.fixture
+def host_page(
+    browser: Browser, root: Path, tmp_path: Path
+) -> Callable[..., Page]:
+    """Open a page from disk with these models and a view of each id."""
+    pages: list[Page] = []
+
+    def open_one(models: dict[str, dict], *views: str) -> Page:
+        state = json.dumps({"state": models}).replace("<", "\\u003c")
+        scripts = "".join(
+            f'<div id="place-{number}"><script type="application/'
+            'vnd.jupyter.widget-view+json">'
+            f"{json.dumps({'model_id': view})}</script></div>"
+            for number, view in enumerate(views)
+        )
+        (tmp_path / "page.html").write_text(
+            '<!doctype html><html lang="en"><head><title>t</title>'
+            f"<script>globalThis.viteduWidgetState = {state}</script>"
+            f'<script defer src="{root.as_uri()}/book/web/widget-host.js">'
+            f"</script></head><body>{scripts}</body></html>"
+        )
+        page = browser.new_page()
+        page.errors = []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        pages.append(page)
+        page.goto((tmp_path / "page.html").as_uri())
+        return page
+
+    yield open_one
+    for page in pages:
+        page.close()
+        assert page.errors == []
+
+
+def test_two_views_share_the_state_of_a_model(host_page):
+    page = host_page({"a": any_model(COUNTER, count=1)}, "a", "a")
+    page.locator("#place-1 button").click()
+    expect(page.locator("#place-0 button")).to_have_text("count 2")
+    expect(page.locator("#place-1 button")).to_have_text("count 2")
+
+
+def test_two_models_have_states_of_their_own(host_page):
+    models = {
+        "a": any_model(COUNTER, count=1),
+        "b": any_model(COUNTER, count=7),
+    }
+    page = host_page(models, "a", "b")
+    page.locator("#place-0 button").click()
+    expect(page.locator("#place-0 button")).to_have_text("count 2")
+    expect(page.locator("#place-1 button")).to_have_text("count 7")
+
+
+def test_state_in_the_page_is_read_too(host_page, tmp_path, root):
+    page = host_page({})
+    state = json.dumps({"state": {"a": any_model(COUNTER, count=5)}})
+    (tmp_path / "inline.html").write_text(
+        "<!doctype html><body>"
+        f'<script type="application/vnd.jupyter.widget-state+json">{state}'
+        '</script><script type="application/vnd.jupyter.widget-view+json">'
+        '{"model_id": "a"}</script>'
+        f'<script src="{root.as_uri()}/book/web/widget-host.js"></script>'
+    )
+    page.goto((tmp_path / "inline.html").as_uri())
+    expect(page.locator("button")).to_have_text("count 5")
+
+
+def test_binary_buffers_arrive_as_data_views_at_their_paths(host_page):
+    numbers = np.array([1.5, -2.0, 4.0], "<f4")
+    bytes_ = np.array([7, 8], "u1")
+    esm = """
+    export default { render({ model, el }) {
+      const { data, shape } = model.get("array");
+      const floats = [0, 1, 2].map((i) => data.getFloat32(4 * i, true));
+      const nested = model.get("list")[1];
+      el.textContent = [...floats, shape, nested.getUint8(1),
+        data instanceof DataView].join(" ");
+    } };
+    """
+
+    def buffer(path: list, array: np.ndarray) -> dict:
+        data = base64.b64encode(array.tobytes()).decode()
+        return {"path": path, "encoding": "base64", "data": data}
+
+    model = any_model(
+        esm,
+        [buffer(["array", "data"], numbers), buffer(["list", 1], bytes_)],
+        array={"shape": [3]},
+        list=["first", None],
+    )
+    page = host_page({"a": model}, "a")
+    expect(page.locator("#place-0")).to_have_text("1.5 -2 4 3 8 true")
+
+
+def test_style_is_put_into_the_page_once(host_page):
+    css = ".vitedu-widget { color: rgb(1, 2, 3); }"
+    models = {key: any_model(COUNTER, count=1, _css=css) for key in "ab"}
+    page = host_page(models, "a", "b")
+    expect(page.locator("button")).to_have_count(2)
+    expect(page.locator("#place-0 > .vitedu-widget")).to_have_css(
+        "color", "rgb(1, 2, 3)"
+    )
+    assert page.locator("style").count() == 1
+
+
+def test_a_throwing_widget_says_so_and_leaves_the_others_alive(host_page):
+    models = {
+        "throws": any_model(
+            "export default { render() { throw new Error('no axis'); } }"
+        ),
+        "no script": any_model("this is no JavaScript"),
+        "late": any_model(
+            "export default { async initialize() { throw new Error('late') } }"
+        ),
+        "good": any_model(COUNTER, count=1),
+    }
+    page = host_page(models, "throws", "no script", "late", "absent", "good")
+    page.locator("#place-4 button").click()
+    expect(page.locator("#place-4 button")).to_have_text("count 2")
+    alerts = page.get_by_role("alert")
+    expect(alerts).to_have_count(4)
+    expect(alerts.nth(0)).to_have_text(
+        "This interactive figure could not be started: no axis"
+    )
+    expect(alerts.nth(3)).to_contain_text("the page holds no widget absent")
+
+
+def test_a_widget_of_another_package_is_named(host_page):
+    slider = {
+        "model_name": "IntSliderModel",
+        "model_module": "@jupyter-widgets/controls",
+        "state": {},
+    }
+    page = host_page({"a": slider}, "a")
+    expect(page.get_by_role("alert")).to_contain_text("IntSliderModel")
+
+
+def test_a_listener_that_throws_does_not_silence_the_next(host_page):
+    esm = """
+    export default { render({ model, el }) {
+      model.on("change:count", () => { throw new Error("listener"); });
+      model.on("change:count", () => { el.textContent = model.get("count"); });
+      model.set("count", 2);
+    } };
+    """
+    page = host_page({"a": any_model(esm, count=1)}, "a")
+    expect(page.locator("#place-0")).to_have_text("2")
+    assert page.errors == ["listener"]
+    page.errors.clear()
+
+
+def test_initialize_runs_once_and_before_every_view(host_page):
+    esm = """
+    export default {
+      initialize: ({ model }) => model.set("n", model.get("n") + 1),
+      render({ model, el }) { el.textContent = model.get("n"); },
+    };
+    """
+    page = host_page({"a": any_model(esm, n=0)}, "a", "a")
+    expect(page.locator("#place-0")).to_have_text("1")
+    expect(page.locator("#place-1")).to_have_text("1")
+
+
+@pytest.mark.parametrize(
+    "exported",
+    [
+        "export default { render };",
+        "export default () => ({ render });",
+        "export default async () => ({ render });",
+        "export { render };",
+    ],
+)
+def test_every_form_of_export_works(host_page, exported):
+    esm = f"function render({{ el }}) {{ el.textContent = 'ok'; }}\n{exported}"
+    page = host_page({"a": any_model(esm)}, "a")
+    expect(page.locator("#place-0")).to_have_text("ok")
+
+
+def test_events_follow_backbone(host_page):
+    esm = """
+    export default { render({ model, el }) {
+      const seen = [];
+      const note = () => seen.push("dropped");
+      model.on("change:a change:b", (_, value) => seen.push(value));
+      model.on("change", () => seen.push("any"));
+      model.on("change:a", note);
+      model.off("change:a", note);
+      model.set("a", 2);
+      model.set("a", 2);
+      model.set("list", [1, { x: 2 }]);
+      model.set({ a: 3, b: 4 });
+      model.off();
+      model.set("a", 9);
+      model.send({ type: "nobody listens" });
+      el.textContent = seen.join(" ") + " / " + model.get("a");
+    } };
+    """
+    model = any_model(esm, a=1, b=1, list=[1, {"x": 2}])
+    page = host_page({"a": model}, "a")
+    expect(page.locator("#place-0")).to_have_text("2 any 3 4 any / 9")
+
+
+def test_cleanup_runs_when_the_page_is_left(host_page):
+    esm = """
+    const note = (word) => () => { document.title += " " + word; };
+    export default {
+      initialize() { return note("model"); },
+      render({ model, signal }) {
+        signal.addEventListener("abort", note("signal"));
+        model.on("change:n", note("heard"));
+        document.title = "ready";
+        return note("view");
+      },
+    };
+    """
+    page = host_page({"a": any_model(esm, n=1)}, "a")
+    expect(page).to_have_title("ready")
+    leave = """persisted =>
+        dispatchEvent(new PageTransitionEvent("pagehide", { persisted }))"""
+    page.evaluate(leave, True)
+    expect(page).to_have_title("ready")
+    page.evaluate(leave, False)
+    title = page.title().split()
+    assert sorted(title) == ["model", "ready", "signal", "view"]
+
+
+def test_child_widgets_are_reached_through_their_references(host_page):
+    parent = """
+    export default { async render({ model, el, host }) {
+      const reference = model.get("child");
+      const child = await host.getModel(reference);
+      const same = await model.widget_manager.get_model("kid");
+      const { render, exports } = await host.getWidget(reference);
+      const place = document.createElement("div");
+      await render({ el: place });
+      same.set("count", child.get("count") + exports.step);
+      el.append(place);
+    } };
+    """
+    kid = COUNTER.replace(
+        "export default { render };",
+        "export default { render, initialize: () => ({ step: 10 }) };",
+    )
+    models = {
+        "p": any_model(parent, child="IPY_MODEL_kid"),
+        "kid": any_model(kid, count=1),
+    }
+    page = host_page(models, "p", "kid")
+    expect(page.locator("#place-0 button")).to_have_text("count 11")
+    page.locator("#place-0 button").click()
+    expect(page.locator("#place-1 button")).to_have_text("count 12")
+
+
+def test_a_view_that_is_gone_hears_nothing_more(host_page):
+    parent = """
+    export default { async render({ model, el, host }) {
+      const child = await host.getWidget(model.get("child"));
+      const life = new AbortController();
+      await child.render({ el, signal: life.signal });
+      life.abort();
+      (await host.getModel(model.get("child"))).set("count", 5);
+      el.append(" done");
+    } };
+    """
+    models = {
+        "p": any_model(parent, child="IPY_MODEL_kid"),
+        "kid": any_model(COUNTER, count=1),
+    }
+    page = host_page(models, "p", "kid")
+    expect(page.locator("#place-0")).to_have_text("count 1 done")
+    expect(page.locator("#place-1")).to_have_text("count 5")
+
+
+def test_a_call_into_the_kernel_is_refused_in_words(host_page):
+    esm = """
+    export default { async render({ el, experimental }) {
+      await experimental.invoke("f").catch((error) => {
+        el.textContent = error.message;
+      });
+    } };
+    """
+    page = host_page({"a": any_model(esm)}, "a")
+    expect(page.locator("#place-0")).to_have_text(
+        "this action needs a running kernel"
+    )
+
+
+def test_layout_classes_reach_the_element(host_page):
+    model = any_model(COUNTER, count=1, _dom_classes=["wide"])
+    page = host_page({"a": model}, "a")
+    expect(page.locator("#place-0 > .vitedu-widget.wide")).to_be_visible()

@@ -1,0 +1,498 @@
+"""Attention: the formula, its fused path, several heads."""
+
+import copy
+import math
+
+import pytest
+import torch
+from helpers import PROPERTY, assert_all_close, draw, gradients, refuses
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vitedu.attention import (
+    MultiHeadAttention,
+    attention_weights,
+    scaled_dot_product_attention,
+)
+from vitedu.checks import attention_inputs, attention_masks
+from vitedu.masks import causal_mask
+
+MASKS = dict(attention_masks())
+each_mask = pytest.mark.parametrize("name", MASKS)
+
+
+def ignore(weights):
+    """Switch the recorded path on."""
+
+
+def weights_by_loops(q, k, mask, scale):
+    batch, heads, queries, width = q.shape
+    weights = torch.zeros(batch, heads, queries, k.shape[2], dtype=q.dtype)
+    if mask is None:
+        mask = torch.ones(1, 1, 1, k.shape[2], dtype=torch.bool)
+    allowed = mask.expand(weights.shape)
+    for b in range(batch):
+        for h in range(heads):
+            for i in range(queries):
+                powers = {
+                    j: math.exp(
+                        scale
+                        * sum(
+                            q[b, h, i, c].item() * k[b, h, j, c].item()
+                            for c in range(width)
+                        )
+                    )
+                    for j in range(k.shape[2])
+                    if allowed[b, h, i, j]
+                }
+                for j, power in powers.items():
+                    weights[b, h, i, j] = power / sum(powers.values())
+    return weights
+
+
+@each_mask
+@pytest.mark.parametrize("scale", [None, 0.7])
+def test_weights_are_those_of_the_formula(name, scale):
+    q, k, _ = attention_inputs()
+    found = attention_weights(q, k, MASKS[name], scale=scale)
+    expected = weights_by_loops(q, k, MASKS[name], scale or 11**-0.5)
+    assert_all_close((found,), (expected,))
+
+
+@each_mask
+def test_outputs_are_weighted_means_of_the_values(name):
+    q, k, v = attention_inputs()
+    weights = weights_by_loops(q, k, MASKS[name], 11**-0.5)
+    expected = torch.einsum("bhqk,bhkd->bhqd", weights, v)
+    for record in (None, ignore):
+        out = scaled_dot_product_attention(q, k, v, MASKS[name], record=record)
+        assert_all_close((out,), (expected,))
+
+
+@each_mask
+@pytest.mark.parametrize("scale", [None, 0.7, 0.0, -0.3])
+def test_both_paths_agree_in_outputs_and_gradients(name, scale):
+    def path(record):
+        return gradients(
+            lambda q, k, v: scaled_dot_product_attention(
+                q, k, v, MASKS[name], scale=scale, record=record
+            ),
+            *attention_inputs(),
+        )
+
+    assert_all_close(path(None), path(ignore))
+
+
+@pytest.mark.parametrize("record", [None, ignore])
+def test_the_gradient_is_right(record):
+    inputs = [draw(1, 1, n, 3, seed=n).requires_grad_() for n in (5, 7, 7)]
+    assert torch.autograd.gradcheck(
+        lambda q, k, v: scaled_dot_product_attention(
+            q, k, v, MASKS["dead row"], record=record
+        ),
+        inputs,
+    )
+
+
+@pytest.mark.parametrize("record", [None, ignore])
+def test_a_query_that_sees_nothing_gets_zeros_and_no_gradient(record):
+    out, grad_q, grad_k, grad_v = gradients(
+        lambda q, k, v: scaled_dot_product_attention(
+            q, k, v, MASKS["dead row"], record=record
+        ),
+        *attention_inputs(),
+    )
+    assert torch.equal(out[:, :, 1], torch.zeros(2, 3, 11).double())
+    assert torch.equal(grad_q[:, :, 1], torch.zeros(2, 3, 11).double())
+    assert grad_k.isfinite().all()
+    assert grad_v.isfinite().all()
+    assert (grad_v != 0).all()
+
+
+@pytest.mark.parametrize("record", [None, ignore])
+def test_values_may_have_another_width(record):
+    q, k, _ = attention_inputs()
+    v = draw(2, 3, 7, 13)
+    out = scaled_dot_product_attention(q, k, v, record=record)
+    assert_all_close((out,), (attention_weights(q, k) @ v,))
+
+
+@each_mask
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float16, 2e-3), (torch.bfloat16, 2e-2)]
+)
+def test_half_precision(name, dtype, tolerance):
+    exact = gradients(
+        lambda q, k, v: scaled_dot_product_attention(q, k, v, MASKS[name]),
+        *attention_inputs(),
+    )
+    for record in (None, ignore):
+        found = gradients(
+            lambda q, k, v, record=record: scaled_dot_product_attention(
+                q, k, v, MASKS[name], record=record
+            ),
+            *(x.to(dtype) for x in attention_inputs()),
+        )
+        assert {x.dtype for x in found} == {dtype}
+        for a, b in zip(found, exact, strict=True):
+            assert (a - b).abs().max() <= tolerance * (1 + b.abs().max())
+        if name == "dead row":
+            assert (found[0][:, :, 1] == 0).all()
+
+
+@pytest.mark.parametrize("record", [None, ignore])
+@pytest.mark.parametrize("mask", [None, MASKS["dead row"][:, :, :2]])
+def test_dropout_clears_its_share_and_lets_the_rest_grow(record, mask):
+    torch.manual_seed(0)
+    q, k = draw(1000, 3, 2, 5), draw(1000, 3, 7, 5, seed=1)
+    # With the unit matrix for values the output is the weights themselves.
+    v = torch.eye(7).double().expand(1000, 3, 7, 7)
+    full = attention_weights(q, k, mask)
+    out = scaled_dot_product_attention(
+        q, k, v, mask, dropout=0.25, record=record
+    )
+    seen = full > 0
+    kept = out > 0
+    assert abs(kept[seen].double().mean().item() - 0.75) < 0.01
+    assert_all_close((out[kept],), (full[kept] / 0.75,))
+    assert torch.equal(kept & seen, kept)
+
+
+@pytest.mark.parametrize("record", [None, ignore])
+def test_dropout_of_zero_changes_nothing(record):
+    inputs = attention_inputs()
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    scaled_dot_product_attention(*inputs, dropout=0.0, record=record)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_record_gets_the_weights_before_dropout_once():
+    calls = []
+    q, k, v = attention_inputs()
+    scaled_dot_product_attention(
+        q, k, v, MASKS["causal"], dropout=0.9, record=calls.append
+    )
+    assert_all_close(tuple(calls), (attention_weights(q, k, MASKS["causal"]),))
+
+
+@PROPERTY
+@given(st.data())
+def test_rows_add_up_to_one_or_to_zero(data):
+    queries, keys = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 7))
+    cells = st.lists(
+        st.booleans(), min_size=queries * keys, max_size=queries * keys
+    )
+    mask = torch.tensor(data.draw(cells)).reshape(1, 1, queries, keys)
+    size = data.draw(st.sampled_from([1e-3, 1.0, 30.0]))
+    weights = attention_weights(
+        draw(2, 3, queries, 5) * size, draw(2, 3, keys, 5, seed=1), mask
+    )
+    total = weights.sum(dim=-1)
+    expected = mask.any(dim=-1).double().expand(total.shape)
+    assert_all_close((total,), (expected,))
+    assert ((weights >= 0) & (weights <= 1)).all()
+    assert (weights.masked_select(~mask) == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (
+            {"q": draw(3, 5, 11)},
+            ValueError,
+            "q must have the axes (batch heads length head_dim), "
+            "got shape (3, 5, 11)",
+        ),
+        (
+            {"k": draw(1, 3, 7, 11)},
+            ValueError,
+            "k must have the batch and heads of q, (2, 3), got (1, 3)",
+        ),
+        (
+            {"v": draw(2, 1, 7, 11)},
+            ValueError,
+            "v must have the batch and heads of q, (2, 3), got (2, 1)",
+        ),
+        (
+            {"k": draw(2, 3, 7, 13)},
+            ValueError,
+            "k must have the head_dim of q, 11, got 13",
+        ),
+        (
+            {"v": draw(2, 3, 5, 11)},
+            ValueError,
+            "v must hold one row per key, 7, got 5",
+        ),
+        (
+            {"k": draw(2, 3, 7, 11).float()},
+            TypeError,
+            "k must have the dtype of q, torch.float64, got torch.float32",
+        ),
+        (
+            {"q": draw(2, 3, 5, 11).long()},
+            TypeError,
+            "q must hold floating-point numbers, got dtype torch.int64",
+        ),
+        ({"v": None}, TypeError, "v must be a tensor, got NoneType"),
+        (
+            {"mask": torch.ones(5, 7, dtype=torch.bool)},
+            ValueError,
+            "mask must have the axes (batch heads query key), "
+            "got shape (5, 7)",
+        ),
+        (
+            {"mask": torch.ones(2, 3, 7, 5, dtype=torch.bool)},
+            ValueError,
+            "mask must fit (batch|1, heads|1, query|1, key) = (2, 3, 5, 7), "
+            "got shape (2, 3, 7, 5)",
+        ),
+        (
+            {"mask": torch.ones(1, 1, 5, 7)},
+            TypeError,
+            "mask must be boolean (True = may attend), "
+            "got dtype torch.float32",
+        ),
+        ({"scale": math.nan}, ValueError, "scale must be finite, got nan"),
+        ({"scale": "1"}, TypeError, "scale must be a number, got '1'"),
+        ({"dropout": 1.0}, ValueError, "dropout must be below 1, got 1.0"),
+        ({"dropout": -0.1}, ValueError, "dropout must be at least 0"),
+    ],
+)
+@pytest.mark.parametrize("record", [None, ignore])
+def test_wrong_inputs(change, error, message, record):
+    q, k, v = attention_inputs()
+    arguments = {"q": q, "k": k, "v": v, "record": record} | change
+    with refuses(error, message):
+        scaled_dot_product_attention(**arguments)
+
+
+def test_weights_check_their_inputs_too():
+    q, k, _ = attention_inputs()
+    with refuses(ValueError, "k must have the head_dim of q, 11, got 10"):
+        attention_weights(q, k[..., :10])
+
+
+def make(**options):
+    torch.manual_seed(0)
+    options = {"head_dim": 5, **options}
+    return MultiHeadAttention(7, 3, **options).double()
+
+
+def multi_head_by_hand(layer, x, memory, mask=None):
+    """Compute the same head by head, from the rows of each head."""
+    heads, width = layer.num_heads, layer.head_dim
+    weight = layer.qkv.weight.view(3, heads, width, -1)
+    bias = layer.qkv.bias.view(3, heads, width)
+    outs = []
+    for head in range(heads):
+        q, k, v = (
+            tokens @ weight[i, head].T + bias[i, head]
+            for i, tokens in enumerate((x, memory, memory))
+        )
+        scores = q @ k.transpose(1, 2) / width**0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, 0], float("-inf"))
+        outs.append(scores.softmax(dim=-1) @ v)
+    return torch.cat(outs, dim=-1) @ layer.proj.weight.T + layer.proj.bias
+
+
+@pytest.mark.parametrize("recording", [False, True])
+def test_self_attention_by_hand(recording):
+    layer, x = make(), draw(2, 5, 7)
+    if recording:
+        layer.register_recorder(ignore)
+    mask = causal_mask(5)
+    assert_all_close(
+        gradients(lambda x: layer(x, mask=mask), x),
+        gradients(lambda x: multi_head_by_hand(layer, x, x, mask), x),
+    )
+
+
+@pytest.mark.parametrize("recording", [False, True])
+def test_cross_attention_by_hand(recording):
+    layer, x, memory = make(), draw(2, 5, 7), draw(2, 11, 7, seed=1)
+    if recording:
+        layer.register_recorder(ignore)
+    assert_all_close(
+        gradients(layer, x, memory),
+        gradients(lambda x, m: multi_head_by_hand(layer, x, m), x, memory),
+    )
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_attending_to_itself_as_memory_is_self_attention(bias):
+    layer, x = make(bias=bias), draw(2, 5, 7)
+    assert_all_close((layer(x, x),), (layer(x),))
+
+
+def test_head_dim_is_the_share_of_d_model():
+    layer = MultiHeadAttention(12, 3)
+    assert layer.head_dim == 4
+    assert layer.qkv.weight.shape == (36, 12)
+    assert sum(p.numel() for p in layer.parameters()) == 4 * (12 * 12 + 12)
+
+
+def test_the_scale_reaches_both_paths():
+    x = draw(2, 5, 7)
+    default, other = make(), make(scale=2.0)
+    assert (default(x) - other(x)).abs().max() > 1e-3
+    fused = other(x)
+    other.register_recorder(ignore)
+    assert_all_close((other(x),), (fused,))
+
+
+@pytest.mark.parametrize("rate", ["attention_dropout", "dropout"])
+@pytest.mark.parametrize("recording", [False, True])
+def test_dropout_is_active_in_training_only(rate, recording):
+    layer, x = make(**{rate: 0.5}), draw(2, 5, 7)
+    if recording:
+        layer.register_recorder(ignore)
+    assert not torch.equal(layer(x), layer(x))
+    layer.eval()
+    assert torch.equal(layer(x), layer(x))
+    assert_all_close((layer(x),), (make().eval()(x),))
+
+
+def test_dropout_after_the_projection_clears_its_share():
+    layer = make(dropout=0.25)
+    x = draw(500, 5, 7)
+    share = (layer(x) == 0).double().mean().item()
+    assert abs(share - 0.25) < 0.02
+
+
+def test_recorders_get_the_weights_until_they_are_removed():
+    layer, x = make(), draw(2, 5, 7)
+    first, second = [], []
+    one = layer.register_recorder(first.append)
+    two = layer.register_recorder(second.append)
+    layer(x)
+    one.remove()
+    layer(x)
+    two.remove()
+    layer(x)
+    assert (len(first), len(second)) == (1, 2)
+    assert first[0].shape == (2, 3, 5, 5)
+    assert_all_close((first[0].sum(dim=-1),), (torch.ones(2, 3, 5).double(),))
+
+
+def test_a_copy_has_weights_of_its_own():
+    layer, x = make(), draw(2, 5, 7)
+    twin = copy.deepcopy(layer)
+    before = twin(x)
+    with torch.no_grad():
+        layer.qkv.weight.zero_()
+    assert torch.equal(twin(x), before)
+
+
+def test_the_state_holds_weights_and_nothing_else():
+    layer = make()
+    layer.register_recorder(ignore)
+    layer(draw(2, 5, 7))
+    assert set(layer.state_dict()) == {
+        "qkv.weight",
+        "qkv.bias",
+        "proj.weight",
+        "proj.bias",
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        (
+            (7, 3),
+            {},
+            ValueError,
+            "d_model must be divisible by num_heads, "
+            "got d_model=7 and num_heads=3",
+        ),
+        ((0, 3), {}, ValueError, "d_model must be at least 1, got 0"),
+        ((6, 0), {}, ValueError, "num_heads must be at least 1, got 0"),
+        ((6, True), {}, TypeError, "num_heads must be an integer, got True"),
+        ((6.0, 3), {}, TypeError, "d_model must be an integer, got 6.0"),
+        (
+            (6, 3),
+            {"head_dim": 0},
+            ValueError,
+            "head_dim must be at least 1, got 0",
+        ),
+        (
+            (6, 3),
+            {"dropout": 1},
+            ValueError,
+            "dropout must be below 1, got 1",
+        ),
+        (
+            (6, 3),
+            {"attention_dropout": -1},
+            ValueError,
+            "attention_dropout must be at least 0, got -1",
+        ),
+        (
+            (6, 3),
+            {"scale": math.inf},
+            ValueError,
+            "scale must be finite, got inf",
+        ),
+    ],
+)
+def test_multi_head_refuses_sizes(arguments, options, error, message):
+    with refuses(error, message):
+        MultiHeadAttention(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            (draw(2, 5, 8),),
+            ValueError,
+            "x must have d_model = 7 features, got 8",
+        ),
+        (
+            (draw(5, 7),),
+            ValueError,
+            "x must have the axes (batch length d_model), got shape (5, 7)",
+        ),
+        (
+            (draw(2, 5, 7), draw(2, 5, 6)),
+            ValueError,
+            "memory must have d_model = 7 features, got 6",
+        ),
+        (
+            (draw(2, 5, 7), draw(3, 5, 7)),
+            ValueError,
+            "memory must have the batch of x, 2, got 3",
+        ),
+        (
+            (draw(2, 5, 7).float(),),
+            TypeError,
+            "x must have the dtype of the weights, torch.float64, "
+            "got torch.float32",
+        ),
+        (
+            (draw(2, 5, 7), None, torch.ones(2, 5, dtype=torch.bool)),
+            ValueError,
+            "mask must have the axes (batch heads query key), "
+            "got shape (2, 5)",
+        ),
+    ],
+)
+def test_multi_head_refuses_inputs(arguments, error, message):
+    with refuses(error, message):
+        make()(*arguments)
+
+
+@pytest.mark.parametrize("recording", [False, True])
+def test_mixed_precision_by_autocast(recording):
+    layer, x = make().float(), draw(2, 5, 7).float()
+    exact = layer(x)
+    if recording:
+        layer.register_recorder(ignore)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = layer(x)
+        # What one layer gives is what the next one gets, half as precise.
+        assert layer(found).isfinite().all()
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.float(), exact, rtol=0, atol=0.02)

@@ -1,0 +1,80 @@
+"""What a Vision Transformer has to beat."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import assert_all_close, draw, refuses
+from torch import nn
+
+from vitedu.baselines import (
+    SmallCNN,
+    logistic_regression_accuracy,
+    majority_accuracy,
+)
+
+
+def test_majority_guesses_the_commonest_class_of_the_training_labels():
+    train, test = torch.tensor([0, 3, 3, 1]), torch.tensor([3, 0, 0, 0, 3])
+    assert majority_accuracy(train, test) == 0.4
+    assert majority_accuracy(test, train) == 0.25
+
+
+def test_majority_refuses_nothing():
+    some, none = torch.tensor([1]), torch.tensor([], dtype=torch.int64)
+    with refuses(ValueError, "train_labels must not be empty, got 0 labels"):
+        majority_accuracy(none, some)
+    with refuses(ValueError, "test_labels must not be empty, got 0 labels"):
+        majority_accuracy(some, none)
+
+
+def test_logistic_regression_learns_what_a_line_can_separate():
+    images = draw(500, 1, 2, 2).float()
+    labels = (images.sum(dim=(1, 2, 3)) > 0).long()
+    parts = images[:400], labels[:400], images[400:], labels[400:]
+    assert logistic_regression_accuracy(*parts) > 0.95
+
+
+def test_logistic_regression_cannot_learn_what_no_line_separates():
+    images = draw(500, 1, 2, 2).float()
+    labels = (images[:, 0, 0, 0] * images[:, 0, 1, 1] > 0).long()
+    parts = images[:400], labels[:400], images[400:], labels[400:]
+    assert logistic_regression_accuracy(*parts) < 0.7
+
+
+def test_cnn_is_three_convolutions_a_pooling_a_mean_and_a_map():
+    torch.manual_seed(0)
+    model, x = SmallCNN(3, 11, width=5).double().eval(), draw(2, 3, 8, 8)
+    convolutions = [m for m in model if isinstance(m, nn.Conv2d)]
+    norms = [m for m in model if isinstance(m, nn.BatchNorm2d)]
+    for norm in norms:
+        nn.init.normal_(norm.running_mean)
+        nn.init.uniform_(norm.running_var)
+
+    def step(x, i):
+        x = F.conv2d(x, convolutions[i].weight, padding=1)
+        mean, var = norms[i].running_mean, norms[i].running_var
+        x = (x - mean[:, None, None]) / (var[:, None, None] + 1e-5).sqrt()
+        return x.clamp_min(0)
+
+    hidden = F.max_pool2d(step(step(x, 0), 1), 2)
+    expected = model[-1](step(hidden, 2).mean(dim=(2, 3)))
+    assert [c.out_channels for c in convolutions] == [5, 10, 10]
+    assert_all_close((model(x),), (expected,))
+
+
+def test_cnn_sends_a_gradient_to_every_parameter():
+    torch.manual_seed(0)
+    model = SmallCNN()
+    F.cross_entropy(
+        model(draw(7, 1, 8, 8).float()), torch.arange(7)
+    ).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.abs().max() > 0, name
+
+
+@pytest.mark.parametrize("name", ["num_channels", "num_classes", "width"])
+def test_cnn_refuses_sizes(name):
+    with refuses(ValueError, f"{name} must be at least 1, got 0"):
+        SmallCNN(**{name: 0})
+    with refuses(TypeError, f"{name} must be an integer, got 2.5"):
+        SmallCNN(**{name: 2.5})

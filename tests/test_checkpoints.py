@@ -1,0 +1,137 @@
+"""Checkpoints: whole or not at all, and safe to read."""
+
+import os
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from helpers import draw, refuses
+from safetensors.torch import save_file
+
+from vitedu.checkpoints import read_checkpoint, write_checkpoint
+
+TENSORS = {
+    "weight": draw(5, 7),
+    "half": draw(3).half(),
+    "brain": draw(3).bfloat16(),
+    "count": torch.tensor(41),
+    "bytes": torch.arange(11, dtype=torch.uint8),
+    "none": torch.zeros(1, 0, 3),
+}
+FACTS = {"epochs": 3, "loss": [0.1, 1 / 3], "name": "ViT", "nothing": None}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "state.safetensors"
+
+
+def test_what_was_written_is_read(path):
+    write_checkpoint(path, TENSORS, FACTS)
+    tensors, facts = read_checkpoint(path)
+    assert facts == FACTS
+    assert tensors.keys() == TENSORS.keys()
+    for name, tensor in TENSORS.items():
+        assert tensors[name].dtype == tensor.dtype
+        assert torch.equal(tensors[name], tensor)
+
+
+def test_views_and_shared_memory_are_written_too(path):
+    table = draw(5, 7)
+    write_checkpoint(
+        path, {"embed": table, "head": table, "turned": table.T}, {}
+    )
+    tensors, _ = read_checkpoint(path)
+    assert torch.equal(tensors["head"], tensors["embed"])
+    assert torch.equal(tensors["turned"], table.T)
+
+
+def test_nothing_else_is_left_in_the_folder(path):
+    write_checkpoint(path, TENSORS, FACTS)
+    write_checkpoint(path, TENSORS, FACTS)
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("where", "name"), [(os, "fsync"), (Path, "replace")])
+def test_a_write_that_fails_leaves_the_old_file(
+    path, monkeypatch, where, name
+):
+    write_checkpoint(path, TENSORS, {"epoch": 1})
+    before = path.read_bytes()
+
+    def fail(*arguments):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(where, name, fail)
+        with pytest.raises(OSError, match="no space left"):
+            write_checkpoint(path, TENSORS, {"epoch": 2})
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_the_name_appears_only_when_the_file_is_whole(path, monkeypatch):
+    seen = []
+    fsync = os.fsync
+
+    def look(handle):
+        seen.append((path.exists(), os.fstat(handle).st_size))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_checkpoint(path, TENSORS, FACTS)
+    assert seen == [(False, path.stat().st_size)]
+
+
+def test_a_folder_that_does_not_exist(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        write_checkpoint(tmp_path / "no" / "state", TENSORS, FACTS)
+
+
+def test_a_file_that_does_not_exist(path):
+    with refuses(FileNotFoundError, f"path must be a checkpoint, got {path}"):
+        read_checkpoint(path)
+
+
+def test_a_folder_is_no_checkpoint(tmp_path):
+    with refuses(FileNotFoundError, "path must be a checkpoint"):
+        read_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("length", [0, 5, 100, -1])
+def test_a_truncated_file(path, length):
+    write_checkpoint(path, TENSORS, FACTS)
+    path.write_bytes(path.read_bytes()[:length])
+    with refuses(
+        ValueError, f"path must be a whole safetensors file, got {path}"
+    ):
+        read_checkpoint(path)
+
+
+def test_a_pickle_is_refused_and_not_executed(path):
+    class Trap:
+        def __reduce__(self):
+            return (Path.touch, (path.with_name("executed"),))
+
+    path.write_bytes(pickle.dumps(Trap()))
+    with refuses(ValueError, "path must be a whole safetensors file"):
+        read_checkpoint(path)
+    assert not path.with_name("executed").exists()
+
+
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
+def test_weights_of_somebody_else(path, metadata):
+    save_file(TENSORS, path, metadata=metadata)
+    found = None if metadata is None else "pt"
+    with refuses(
+        ValueError,
+        "path must be a checkpoint with format 'vitedu-checkpoint-1', "
+        f"got {path} with format {found!r}",
+    ):
+        read_checkpoint(path)
+
+
+def test_paths_may_be_text(path):
+    write_checkpoint(str(path), TENSORS, FACTS)
+    assert read_checkpoint(str(path))[1] == FACTS

@@ -1,0 +1,251 @@
+"""Proofs and verdicts: right answers pass, wrong ones are named."""
+
+import math
+
+import pytest
+import torch
+from helpers import draw
+
+from vitedu.checks import (
+    Verdict,
+    attention_inputs,
+    attention_masks,
+    judge_function,
+    judge_number,
+    same,
+    same_attention,
+)
+
+X, Y = draw(3, 5), draw(5, 7)
+
+
+def test_same_returns_the_largest_difference():
+    assert same(torch.matmul, lambda a, b: a @ b, X, Y) == 0.0
+    found = same(
+        lambda a: a * 3, lambda a: a + a + a + 1e-12, X, tolerance=1e-10
+    )
+    assert 5e-13 < found < 2e-12
+
+
+def test_same_works_in_double_precision():
+    seen = []
+
+    def note(a):
+        seen.append(a.dtype)
+        return a * 2
+
+    same(note, note, X.float())
+    assert seen == [torch.float64, torch.float64]
+
+
+def test_same_passes_options_on():
+    same(torch.sum, lambda a, dim: a.sum(dim), X, dim=1)
+
+
+def test_same_leaves_its_inputs_and_the_generator_alone():
+    x = X.clone()
+    state = torch.get_rng_state()
+    same(torch.exp, torch.exp, x)
+    assert not x.requires_grad
+    assert torch.equal(x, X)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_same_counts_an_input_without_influence_as_gradient_zero():
+    same(lambda a, b: a * 2, lambda a, b: a * 2 + 0 * b.sum(), X, Y)
+
+
+def right_value_wrong_gradient(a):
+    return a + 1e-3 * (a - a.detach())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (lambda a: a * 2, lambda a: a * 2 + 1e-9, "output: differs by 1e-09"),
+        (lambda a: a, right_value_wrong_gradient, "gradient 0: differs"),
+        (lambda a: a, lambda a: a.detach(), "gradient 0: differs"),
+        (lambda a: a, lambda a: None, "output: a tensor is asked for, got No"),
+        (lambda a: a.T, lambda a: a, "output: shapes differ, (5, 3) and (3,"),
+        (lambda a: a * math.nan, lambda a: a, "output: differs by nan"),
+        (
+            lambda a: a * math.nan,
+            lambda a: a * math.nan,
+            "output: differs by nan",
+        ),
+    ],
+)
+def test_same_finds_what_differs(first, second, message):
+    with pytest.raises(AssertionError) as caught:
+        same(first, second, X)
+    assert message in str(caught.value)
+
+
+def test_same_names_the_input_whose_gradient_differs():
+    with pytest.raises(AssertionError, match="gradient 1: differs by"):
+        same(lambda a, b: a @ b, lambda a, b: a @ b.detach(), X, Y)
+
+
+def test_inputs_of_attention_have_sizes_that_cannot_be_confused():
+    q, k, v = attention_inputs()
+    assert q.shape == (2, 3, 5, 11)
+    assert k.shape == v.shape == (2, 3, 7, 11)
+    assert not torch.equal(k, v)
+    assert q.dtype == torch.float64
+    assert torch.equal(attention_inputs(seed=0)[0], q)
+    assert not torch.equal(attention_inputs(seed=1)[0], q)
+
+
+def test_masks_of_attention():
+    masks = dict(attention_masks())
+    assert list(masks) == ["none", "causal", "padding", "dead row"]
+    causal = [[key <= query + 2 for key in range(7)] for query in range(5)]
+    assert masks["causal"].tolist() == [[causal]]
+    visible = masks["padding"].sum(dim=-1).flatten().tolist()
+    assert visible == [7, 4]
+    seen = masks["dead row"].any(dim=-1).flatten().tolist()
+    assert seen == [True, False, True, True, True]
+
+
+def test_same_attention_accepts_the_formula():
+    def by_hand(q, k, v, mask):
+        scores = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5
+        if mask is None:
+            return scores.softmax(dim=-1) @ v
+        powers = scores.exp() * mask
+        total = powers.sum(dim=-1, keepdim=True)
+        return powers / total.clamp_min(1e-300) @ v
+
+    found = same_attention(by_hand)
+    assert list(found) == ["none", "causal", "padding", "dead row"]
+    assert max(found.values()) < 1e-12
+
+
+def broken(*, scale=True, axis=-1, flip=False, fill=-1e9):
+    def attention(q, k, v, mask):
+        scores = q @ k.transpose(-2, -1)
+        if scale:
+            scores = scores / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask if flip else ~mask, fill)
+        return scores.softmax(dim=axis) @ v
+
+    return attention
+
+
+@pytest.mark.parametrize(
+    ("candidate", "mask"),
+    [
+        (broken(scale=False), "none"),
+        (broken(axis=-2), "none"),
+        (broken(flip=True), "causal"),
+        (broken(fill=0.0), "causal"),
+        (broken(), "dead row"),
+        (broken(fill=-math.inf), "dead row"),
+    ],
+)
+def test_same_attention_names_the_mask_under_which_one_breaks(candidate, mask):
+    with pytest.raises(AssertionError, match=f"^mask {mask}: "):
+        same_attention(candidate)
+
+
+def test_verdicts():
+    right, wrong = Verdict(True, "well."), Verdict(False, "too large.")
+    assert right
+    assert not wrong
+    assert repr(right) == "Right: well."
+    assert repr(wrong) == "Not yet: too large."
+    assert right.must_be_right() is right
+    with pytest.raises(AssertionError, match=r"^too large\.$"):
+        wrong.must_be_right()
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "message"),
+    [
+        (40, True, "the root."),
+        (40.3, True, "the root."),
+        (1600, False, "the variance."),
+        (41, False, "41 is not it."),
+        (None, False, "write your prediction into the cell first."),
+        ("40", False, "a number is asked for, not '40'."),
+        (True, False, "a number is asked for, not True."),
+        (math.nan, False, "nan is not it."),
+        (39.8, False, "the neighbour."),
+    ],
+)
+def test_judge_number(answer, right, message):
+    wrong = {1600: "the variance.", 39.7: "the neighbour."}
+    verdict = judge_number(answer, 40, "the root.", wrong)
+    assert verdict == Verdict(right, message)
+
+
+CASES = {"small": (X, 2), "large": (draw(11, 13), 3)}
+
+
+def judge(candidate):
+    return judge_function(
+        candidate,
+        lambda x, n: x * n,
+        {"you added.": lambda x, n: x + n},
+        CASES,
+    )
+
+
+def change_input(x, n):
+    return x.mul_(n)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "message"),
+    [
+        (lambda x, n: x + n, "small: you added."),
+        (lambda x, n: x * 2, "large: the shape is right, but a number is off"),
+        (lambda x, n: x.T * n, "small: the shape is (5, 3), it should be (3,"),
+        (
+            lambda x, n: None,
+            "small: your function returned NoneType, a tensor",
+        ),
+        (lambda x, n: x / 0, "small: some numbers are not finite."),
+        (
+            lambda x, n: x * n[0],
+            "small: your function stopped with TypeError:",
+        ),
+        (change_input, "small: your function changed its input."),
+    ],
+)
+def test_judge_function_names_what_is_wrong(candidate, message):
+    verdict = judge(candidate)
+    assert not verdict
+    assert verdict.message.startswith(message)
+
+
+def test_judge_number_without_tolerance():
+    assert judge_number(197, 197, "yes.", {}, tolerance=0)
+    assert not judge_number(197.5, 197, "yes.", {}, tolerance=0)
+
+
+def test_a_mistake_has_to_fit_every_case_so_far():
+    verdict = judge_function(
+        lambda x: x.abs(),
+        lambda x: x,
+        {"turned.": torch.neg, "no sign.": torch.abs},
+        {"positive": (X.abs(),), "negative": (-X.abs(),)},
+    )
+    assert verdict == Verdict(False, "negative: no sign.")
+
+
+def test_judge_function_accepts_other_ways_and_single_precision():
+    assert judge(lambda x, n: sum(x for _ in range(n))) == Verdict(
+        True, "it passes all of small, large."
+    )
+    assert judge(lambda x, n: (x * n).float())
+
+
+def test_judge_function_keeps_the_inputs_and_the_random_state():
+    before = [x.clone() for x, _ in CASES.values()]
+    state = torch.get_rng_state()
+    judge(lambda x, n: x.zero_() + torch.rand(1))
+    assert torch.equal(torch.get_rng_state(), state)
+    for x, (y, _) in zip(before, CASES.values(), strict=True):
+        assert torch.equal(x, y)

@@ -1,0 +1,171 @@
+"""Configs: frozen, checked when made, presets as published."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+from helpers import refuses
+
+from vitedu.config import TrainConfig, ViTConfig
+
+# d_model, num_layers, num_heads, d_ff, patch_size
+PUBLISHED = {
+    "ti16": (192, 12, 3, 768, 16),
+    "s16": (384, 12, 6, 1536, 16),
+    "b16": (768, 12, 12, 3072, 16),
+    "b32": (768, 12, 12, 3072, 32),
+    "l16": (1024, 24, 16, 4096, 16),
+    "l32": (1024, 24, 16, 4096, 32),
+    "h14": (1280, 32, 16, 5120, 14),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_presets_are_the_published_sizes(name):
+    config = getattr(ViTConfig, name)()
+    sizes = (
+        config.d_model,
+        config.num_layers,
+        config.num_heads,
+        config.d_ff,
+        config.patch_size,
+    )
+    assert sizes == PUBLISHED[name]
+    assert (config.image_size, config.num_classes) == (224, 1000)
+
+
+def test_the_defaults_are_those_of_b16():
+    assert ViTConfig() == ViTConfig.b16()
+
+
+def test_a_preset_takes_changes():
+    config = ViTConfig.ti16(num_classes=10, patch_size=8, d_ff=100)
+    assert (config.num_classes, config.patch_size) == (10, 8)
+    assert (config.d_ff, config.d_model) == (100, 192)
+
+
+def test_the_presets_of_the_digits_fit_together():
+    model, recipe = ViTConfig.digits(), TrainConfig.digits()
+    assert (model.image_size, model.num_channels) == (8, 1)
+    assert (model.num_classes, model.grid_size) == (10, (4, 4))
+    assert model.position_std == 0.5
+    assert ViTConfig.digits(d_model=24, num_heads=3).d_model == 24
+    assert TrainConfig.digits(num_epochs=2).num_epochs == 2
+    assert TrainConfig.digits(num_epochs=recipe.num_epochs) == recipe
+
+
+def test_a_misspelt_field_is_refused():
+    with refuses(TypeError, "num_head"):
+        ViTConfig.b16(num_head=3)
+
+
+@pytest.mark.parametrize(
+    ("config", "grid", "patches"),
+    [
+        (ViTConfig.b16(), (14, 14), 196),
+        (ViTConfig.b32(), (7, 7), 49),
+        (ViTConfig.h14(), (16, 16), 256),
+    ],
+)
+def test_grid_and_number_of_patches(config, grid, patches):
+    assert config.grid_size == grid
+    assert config.num_patches == patches
+
+
+def test_configs_are_frozen_and_keyword_only():
+    with pytest.raises(FrozenInstanceError):
+        ViTConfig().d_model = 5
+    with pytest.raises(FrozenInstanceError):
+        TrainConfig(num_epochs=1).num_epochs = 2
+    with pytest.raises(TypeError, match="positional"):
+        TrainConfig(1)
+
+
+INTEGERS = (
+    "image_size",
+    "patch_size",
+    "num_channels",
+    "num_classes",
+    "d_model",
+    "num_layers",
+    "num_heads",
+    "d_ff",
+)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_sizes_are_positive_integers(name):
+    with refuses(ValueError, f"{name} must be at least 1, got 0"):
+        ViTConfig(**{name: 0})
+    with refuses(TypeError, f"{name} must be an integer, got 4.0"):
+        ViTConfig(**{name: 4.0})
+    with refuses(TypeError, f"{name} must be an integer, got True"):
+        ViTConfig(**{name: True})
+
+
+@pytest.mark.parametrize("name", ["dropout", "attention_dropout", "drop_path"])
+def test_rates_lie_below_one(name):
+    assert getattr(ViTConfig(**{name: 0.5}), name) == 0.5
+    with refuses(ValueError, f"{name} must be below 1, got 1.0"):
+        ViTConfig(**{name: 1.0})
+    with refuses(ValueError, f"{name} must be at least 0, got -0.1"):
+        ViTConfig(**{name: -0.1})
+    with refuses(TypeError, f"{name} must be a number, got 'a'"):
+        ViTConfig(**{name: "a"})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"image_size": 100},
+            "image_size must be divisible by patch_size, "
+            "got image_size=100 and patch_size=16",
+        ),
+        (
+            {"num_heads": 5},
+            "d_model must be divisible by num_heads, "
+            "got d_model=768 and num_heads=5",
+        ),
+        (
+            {"pool": "max"},
+            "pool must be one of ('class_token', 'mean'), got 'max'",
+        ),
+        ({"position_std": -1}, "position_std must be at least 0, got -1"),
+        (
+            {"position_std": float("nan")},
+            "position_std must be finite, got nan",
+        ),
+        ({"layer_norm_eps": 0.0}, "layer_norm_eps must be above 0, got 0.0"),
+    ],
+)
+def test_vit_config_refuses(fields, message):
+    with refuses(ValueError, message):
+        ViTConfig(**fields)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_epochs": 0}, "num_epochs must be at least 1, got 0"),
+        ({"learning_rate": 0}, "learning_rate must be above 0, got 0"),
+        ({"warmup": 0}, "warmup must be above 0, got 0"),
+        ({"warmup": 1}, "warmup must be below 1, got 1"),
+        ({"weight_decay": -1}, "weight_decay must be at least 0, got -1"),
+        ({"label_smoothing": 1}, "label_smoothing must be below 1, got 1"),
+        ({"max_grad_norm": 0}, "max_grad_norm must be above 0, got 0"),
+        (
+            {"learning_rate": float("inf")},
+            "learning_rate must be finite, got inf",
+        ),
+    ],
+)
+def test_train_config_refuses(fields, message):
+    with refuses(ValueError, message):
+        TrainConfig(**({"num_epochs": 1} | fields))
+
+
+def test_train_config_refuses_other_types():
+    with refuses(TypeError, "num_epochs must be an integer, got 2.5"):
+        TrainConfig(num_epochs=2.5)
+    with refuses(TypeError, "learning_rate must be a number, got '1e-3'"):
+        TrainConfig(num_epochs=1, learning_rate="1e-3")

@@ -1,0 +1,358 @@
+"""The digits, their variation, their batches."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+import torch
+from helpers import PROPERTY, assert_all_close, draw, refuses
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+from vitedu.data import Augment, batches, digits
+
+RATES = ("degrees", "shift", "stretch", "shear", "ink")
+STILL = dict.fromkeys(RATES, 0.0)
+IMAGES = torch.arange(13.0).reshape(13, 1, 1, 1).expand(13, 1, 4, 4).clone()
+LABELS = torch.arange(13)
+
+
+@pytest.fixture(scope="module")
+def all_digits():
+    return digits()
+
+
+def test_both_parts_together_are_all_digits(all_digits):
+    bunch = load_digits()
+    images = torch.cat([all_digits.train_images, all_digits.test_images])
+    labels = torch.cat([all_digits.train_labels, all_digits.test_labels])
+    found = (all_digits.pixels(images) * 16).round().int().flatten(1)
+    rows = torch.cat([found, labels[:, None]], dim=1).tolist()
+    expected = [
+        [*pixels, label]
+        for pixels, label in zip(
+            bunch.data.astype(int).tolist(), bunch.target, strict=True
+        )
+    ]
+    assert sorted(rows) == sorted(expected)
+
+
+def test_sizes_and_types(all_digits):
+    assert all_digits.train_images.shape == (1437, 1, 8, 8)
+    assert all_digits.test_images.shape == (360, 1, 8, 8)
+    assert all_digits.train_images.dtype == torch.float32
+    assert all_digits.test_labels.dtype == torch.int64
+
+
+@pytest.mark.parametrize("test_size", [10, 97, 360, 1787])
+def test_each_digit_keeps_its_share(test_size):
+    data = digits(test_size=test_size)
+    share = test_size / 1797
+    for digit in range(10):
+        train = (data.train_labels == digit).sum().item()
+        test = (data.test_labels == digit).sum().item()
+        assert train >= 1
+        assert test >= 1
+        assert abs(test - share * (train + test)) < 1
+
+
+def test_the_seed_decides_which_images_are_drawn(all_digits):
+    again, other = digits(seed=0), digits(seed=1)
+    assert torch.equal(again.test_images, all_digits.test_images)
+    assert torch.equal(again.train_labels, all_digits.train_labels)
+    assert not torch.equal(other.test_labels, all_digits.test_labels)
+
+
+def test_statistics_come_from_the_training_pixels_alone(all_digits):
+    train = all_digits.train_images
+    assert abs(train.mean().item()) < 1e-5
+    assert abs(train.std().item() - 1) < 1e-5
+    assert abs(all_digits.test_images.mean().item()) > 1e-4
+    pixels = all_digits.pixels(train)
+    assert pixels.mean().item() == pytest.approx(all_digits.mean)
+    assert pixels.std().item() == pytest.approx(all_digits.std)
+
+
+def test_pixels_undo_the_standardisation(all_digits):
+    pixels = all_digits.pixels(all_digits.test_images)
+    assert pixels.min().item() == pytest.approx(0, abs=1e-6)
+    assert pixels.max().item() == pytest.approx(1, abs=1e-6)
+    assert all_digits.empty == pytest.approx(
+        all_digits.train_images.min().item()
+    )
+
+
+def test_the_numbers_in_the_docstring_are_true(all_digits):
+    bunch = load_digits()
+    row = bunch.images[0][0]
+    assert bunch.target[0] == 0
+    assert row.tolist() == [0, 0, 5, 13, 9, 1, 0, 0]
+    shown = [round(float(x), 2) for x in row / 16][:7]
+    assert shown == [0, 0, 0.31, 0.81, 0.56, 0.06, 0]
+    assert round(all_digits.mean, 2) == 0.31
+    assert round(all_digits.std, 2) == 0.38
+    assert round(all_digits.empty, 2) == -0.81
+    full = (1 - all_digits.mean) / all_digits.std
+    assert full == pytest.approx(1.85, abs=0.02)
+
+
+def test_digits_are_frozen(all_digits):
+    with pytest.raises(FrozenInstanceError):
+        all_digits.mean = 0.0
+
+
+@pytest.mark.parametrize("test_size", [9, 1788, 5000])
+def test_digits_refuses_a_part_that_is_too_small(test_size):
+    with refuses(
+        ValueError,
+        "test_size must leave 10 images on both sides of 1797, "
+        f"got {test_size}",
+    ):
+        digits(test_size=test_size)
+
+
+def test_digits_refuses_a_share():
+    with refuses(TypeError, "test_size must be an integer, got 0.2"):
+        digits(test_size=0.2)
+    with refuses(ValueError, "test_size must be at least 1, got -5"):
+        digits(test_size=-5)
+
+
+def vary(images, *, draws, **options):
+    """Vary images with chosen draws instead of random ones.
+
+    Seven numbers in [-1, 1]: turn, width, height, right, down, shear, ink.
+    """
+    chosen = (torch.tensor(draws)[:, None] + 1) / 2
+    chosen = chosen.expand(7, len(images))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "rand", lambda *shape, generator: chosen)
+        return Augment(**(STILL | options))(images, torch.Generator())
+
+
+@pytest.mark.parametrize("shape", [(3, 2, 8, 8), (3, 1, 5, 7)])
+def test_without_any_rate_nothing_changes(shape):
+    images = draw(*shape).float()
+    found = Augment(**STILL)(images, torch.Generator().manual_seed(0))
+    assert_all_close((found,), (images,), 1e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 8, 8), (1, 2, 6, 9)])
+@pytest.mark.parametrize("empty", [0.0, -0.81])
+def test_a_shift_by_whole_pixels_moves_pixels(shape, empty):
+    images = draw(*shape).float()
+    found = vary(
+        images, draws=[0.0, 0, 0, 1, -0.5, 0, 0], shift=2.0, empty=empty
+    )
+    expected = torch.full(shape, empty)
+    # The window moves 2 to the right and 1 up, so the image 2 to the left.
+    expected[..., 1:, :-2] = images[..., :-1, 2:]
+    assert_all_close((found,), (expected,), 1e-5)
+
+
+@pytest.mark.parametrize(("turn", "times"), [(1.0, 1), (-1.0, -1)])
+def test_a_turn_by_90_degrees(turn, times):
+    images = draw(2, 3, 7, 7).float()
+    found = vary(images, draws=[turn, 0, 0, 0, 0, 0, 0], degrees=90.0)
+    expected = torch.rot90(images, times, dims=(2, 3))
+    assert_all_close((found,), (expected,), 1e-5)
+
+
+def test_a_turn_measures_in_pixels_also_where_sides_differ():
+    images = torch.zeros(1, 1, 9, 15)
+    images[0, 0, 2:7, 7] = 1.0  # an upright stroke through the middle
+    found = vary(images, draws=[1.0, 0, 0, 0, 0, 0, 0], degrees=90.0)
+    expected = torch.zeros(1, 1, 9, 15)
+    expected[0, 0, 4, 5:10] = 1.0
+    assert_all_close((found,), (expected,), 1e-5)
+
+
+def test_stretch_changes_width_and_height_apart():
+    ramp = torch.arange(8.0).repeat(8, 1)[None, None]
+    wider = vary(ramp, draws=[0.0, -1, 0, 0, 0, 0, 0], stretch=0.5)
+    middle = wider[0, 0, 4, 1:7]
+    assert_all_close((middle.diff(),), (torch.full((5,), 0.5),), 1e-5)
+    assert_all_close(
+        (vary(ramp, draws=[0.0, 0, -1, 0, 0, 0, 0], stretch=0.5),),
+        (ramp,),
+        1e-5,
+    )
+
+
+def test_shear_moves_rows_against_each_other():
+    ramp = torch.arange(8.0).repeat(8, 1)[None, None]
+    found = vary(ramp, draws=[0.0, 0, 0, 0, 0, 1, 0], shear=0.25)
+    inner = found[0, 0, :, 3:5]
+    step = torch.full((7, 2), 0.25)
+    assert_all_close((inner.diff(dim=0),), (step,), 1e-5)
+
+
+@pytest.mark.parametrize(("drawn", "factor"), [(1.0, 1.25), (-1.0, 0.75)])
+def test_ink_is_more_or_less_than_an_empty_pixel(drawn, factor):
+    images = torch.tensor([[-1.0, 0.0], [1.0, 3.0]])[None, None]
+    found = vary(images, draws=[0.0] * 6 + [drawn], ink=0.25, empty=-1.0)
+    assert_all_close((found,), ((images + 1) * factor - 1,), 1e-5)
+
+
+def test_what_comes_from_outside_is_empty():
+    images = torch.ones(1, 1, 4, 4)
+    gone = vary(images, draws=[0.0, 0, 0, 1, 0, 0, 0], shift=9.0, empty=-3.0)
+    assert_all_close((gone,), (torch.full((1, 1, 4, 4), -3.0),), 1e-5)
+
+
+@PROPERTY
+@given(st.integers(0, 2**31))
+def test_variation_stays_between_the_values_of_the_image(seed):
+    images = draw(5, 1, 8, 8, seed=seed).float()
+    vary_once = Augment(empty=images.min().item(), ink=0)
+    found = vary_once(images, torch.Generator().manual_seed(seed))
+    assert found.min() >= images.min() - 1e-5
+    assert found.max() <= images.max() + 1e-5
+
+
+def test_each_image_varies_by_itself_and_the_seed_decides():
+    images = draw(1, 1, 8, 8).float().expand(3, 1, 8, 8)
+    first, again, other = (
+        Augment()(images, torch.Generator().manual_seed(seed))
+        for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert not torch.equal(first[0], first[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"degrees": -1}, ValueError, "degrees must be at least 0, got -1"),
+        ({"shift": -1}, ValueError, "shift must be at least 0, got -1"),
+        ({"shift": "1"}, TypeError, "shift must be a number, got '1'"),
+        ({"stretch": 1}, ValueError, "stretch must be below 1, got 1"),
+        ({"ink": 1}, ValueError, "ink must be below 1, got 1"),
+        ({"shear": 1.5}, ValueError, "shear must be below 1, got 1.5"),
+        (
+            {"empty": float("nan")},
+            ValueError,
+            "empty must be finite, got nan",
+        ),
+    ],
+)
+def test_augment_refuses(options, error, message):
+    with refuses(error, message):
+        Augment(**options)
+
+
+def test_augment_refuses_other_images():
+    generator = torch.Generator()
+    with refuses(ValueError, "images must have the axes (batch channel"):
+        Augment()(torch.zeros(8, 8), generator)
+    with refuses(TypeError, "images must hold floating-point numbers"):
+        Augment()(torch.zeros(1, 1, 8, 8, dtype=torch.uint8), generator)
+
+
+def make_loader(seed=0, augment=None, batch_size=4):
+    return batches(
+        IMAGES, LABELS, batch_size=batch_size, seed=seed, augment=augment
+    )
+
+
+def test_an_epoch_shows_each_image_at_most_once_beside_its_label():
+    loader = make_loader()
+    assert len(loader) == 3
+    seen = []
+    for images, labels in loader:
+        assert images.shape == (4, 1, 4, 4)
+        assert torch.equal(images[:, 0, 0, 0], labels.float())
+        seen += labels.tolist()
+    assert len(seen) == len(set(seen)) == 12
+
+
+def test_a_whole_epoch_is_a_permutation_and_the_next_another():
+    loader = make_loader(batch_size=13)
+    (_, first), (_, second) = next(iter(loader)), next(iter(loader))
+    assert sorted(first.tolist()) == sorted(second.tolist()) == list(range(13))
+    assert first.tolist() != second.tolist()
+    assert first.tolist() != sorted(first.tolist())
+
+
+def take(loader, epochs):
+    return [batch for _ in range(epochs) for batch in loader]
+
+
+def assert_same_batches(first, second):
+    for (a, m), (b, n) in zip(first, second, strict=True):
+        assert torch.equal(a, b)
+        assert torch.equal(m, n)
+
+
+def test_the_seed_decides_order_and_variation_and_nothing_else_does():
+    first = take(make_loader(augment=Augment()), 2)
+    torch.manual_seed(99)
+    torch.rand(5)
+    assert_same_batches(first, take(make_loader(augment=Augment()), 2))
+    other = take(make_loader(seed=1), 1)
+    assert [y.tolist() for _, y in other] != [y.tolist() for _, y in first[:3]]
+
+
+def test_loading_leaves_the_global_generator_alone():
+    state = torch.get_rng_state()
+    take(make_loader(augment=Augment()), 1)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_state_of_the_generator_brings_order_and_variation_back():
+    loader = make_loader(augment=Augment())
+    take(loader, 1)
+    state = loader.generator.get_state()
+    expected = take(loader, 2)
+    other = make_loader(seed=5, augment=Augment())
+    other.generator.set_state(state)
+    assert_same_batches(take(other, 2), expected)
+
+
+def test_augmentation_is_drawn_anew_in_each_epoch():
+    loader = batches(
+        draw(1, 1, 8, 8).float(),
+        torch.tensor([0]),
+        batch_size=1,
+        seed=0,
+        augment=Augment(),
+    )
+    (first, _), (second, _) = take(loader, 2)
+    assert not torch.equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (
+            {"labels": LABELS[:5]},
+            ValueError,
+            "labels must hold one label per image, 13, got 5",
+        ),
+        (
+            {"batch_size": 14},
+            ValueError,
+            "batch_size must be at most the 13 images, got 14",
+        ),
+        (
+            {"batch_size": 0},
+            ValueError,
+            "batch_size must be at least 1, got 0",
+        ),
+        (
+            {"batch_size": 2.0},
+            TypeError,
+            "batch_size must be an integer, got 2.0",
+        ),
+        (
+            {"images": IMAGES[:, 0]},
+            ValueError,
+            "images must have the axes (image channel height width)",
+        ),
+    ],
+)
+def test_batches_refuses(change, error, message):
+    arguments = {"images": IMAGES, "labels": LABELS, "batch_size": 4}
+    with refuses(error, message):
+        batches(**(arguments | {"seed": 0} | change))

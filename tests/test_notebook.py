@@ -1,0 +1,205 @@
+"""What the chapters' cells call."""
+
+import html
+import json
+import random
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import torch
+from helpers import refuses
+
+from vitedu import notebook, plots
+from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
+from vitedu.layers import DropPath
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Collect what a cell would show."""
+    objects = []
+    monkeypatch.setattr(notebook, "display", objects.append)
+    return objects
+
+
+@pytest.fixture
+def own_settings():
+    """Put threads, style and generators back after a test."""
+    threads = torch.get_num_threads()
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    with mpl.rc_context():
+        yield
+    torch.set_num_threads(threads)
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    torch.set_rng_state(states[2])
+
+
+def draws():
+    return random.random(), np.random.rand(), torch.rand(1).item()
+
+
+@pytest.mark.usefixtures("own_settings")
+def test_set_up_makes_all_draws_equal():
+    notebook.set_up()
+    first = draws()
+    notebook.set_up(seed=1)
+    other = draws()
+    notebook.set_up()
+    assert draws() == first
+    for a, b in zip(first, other, strict=True):
+        assert a != b
+
+
+@pytest.mark.usefixtures("own_settings")
+def test_set_up_fixes_threads_and_style():
+    notebook.set_up()
+    assert torch.get_num_threads() == 2
+    assert mpl.rcParams["image.cmap"] == plots.SEQUENTIAL
+
+
+def test_is_live_unless_the_book_is_built(monkeypatch):
+    monkeypatch.delenv("VITEDU_BUILD", raising=False)
+    assert notebook.is_live()
+    monkeypatch.setenv("VITEDU_BUILD", "1")
+    assert not notebook.is_live()
+
+
+def test_source_shows_the_code_that_runs():
+    text = notebook.source(scaled_dot_product_attention).data
+    assert text.startswith(
+        "`vitedu.attention.scaled_dot_product_attention`\n```python\n"
+        "def scaled_dot_product_attention("
+    )
+    assert text.endswith("return F.dropout(weights, dropout) @ v\n```")
+
+
+def test_source_of_a_method_starts_at_the_margin():
+    text = notebook.source(MultiHeadAttention.forward).data
+    assert "`vitedu.attention.MultiHeadAttention.forward`" in text
+    assert "\n```python\ndef forward(\n    self," in text
+
+
+def test_source_of_a_class_and_of_a_module():
+    text = notebook.source(DropPath).data
+    assert "`vitedu.layers.DropPath`\n```python\nclass DropPath" in text
+    text = notebook.source(plots).data
+    assert text.startswith("`vitedu.plots`\n```python\n")
+    assert "def use_style" in text
+
+
+CLAIM = {"value": 2.004, "expected": 2, "tolerance": 0.01}
+
+
+def claim(name="one", statement="It is {value}.", **changes):
+    notebook.claim(name, statement, **(CLAIM | changes))
+
+
+def test_a_claim_that_holds_is_shown_as_a_sentence(shown):
+    claim()
+    assert repr(shown[0]) == "Claim: It is 2.004."
+    assert shown[0]._repr_html_().endswith(">It is 2.004.</p>")
+
+
+def test_a_claim_carries_its_ledger_entry(shown):
+    claim(
+        name="speed",
+        statement='As "fast" as {value}.',
+        unit=" <m>/s",
+        seeds=5,
+        decimals=1,
+    )
+    text = shown[0]._repr_html_()
+    assert text.startswith('<p class="claim" id="claim-speed" data-claim="')
+    entry = re.search(r'data-claim="([^"]*)"', text)[1]
+    assert json.loads(html.unescape(entry)) == {
+        "name": "speed",
+        "statement": 'As "fast" as 2.0 <m>/s.',
+        "value": 2.004,
+        "expected": 2.0,
+        "tolerance": 0.01,
+        "unit": " <m>/s",
+        "seeds": 5,
+    }
+
+
+def test_a_claim_is_escaped(shown):
+    claim(name='a"><b', statement="<script>{value}</script> & more")
+    text = shown[0]._repr_html_()
+    assert "<script>" not in text
+    assert "<b" not in text
+    assert "&lt;script&gt;2.004&lt;/script&gt; &amp; more" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (0.123456, None, "0.1235"),
+        (1234.5, 1, "1,234.5"),
+        (98.76, 0, "99"),
+        (np.float32(0.5), None, "0.5"),
+        (torch.tensor(3), None, "3"),
+    ],
+)
+def test_the_number_is_rounded_for_the_sentence(shown, value, decimals, text):
+    claim(value=value, expected=value, decimals=decimals)
+    assert repr(shown[0]) == f"Claim: It is {text}."
+    assert shown[0].entry["value"] == float(value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"value": 2.02},
+        {"value": 1.98},
+        {"tolerance": 0},
+        {"value": float("nan")},
+        {"expected": float("nan")},
+        {"value": float("inf"), "expected": float("inf")},
+    ],
+)
+def test_a_claim_that_does_not_hold_stops_the_build(shown, change):
+    with pytest.raises(AssertionError, match=r"^claim 'one': .* is not"):
+        claim(**change)
+    assert shown == []
+
+
+def test_the_message_of_a_wrong_claim(shown):
+    with pytest.raises(
+        AssertionError,
+        match=r"^claim 'one': 2\.5 px is not 2 px within 0\.01$",
+    ):
+        claim(value=2.5, unit=" px")
+
+
+def test_on_the_tolerance_holds(shown):
+    claim(value=2.5, tolerance=0.5)
+    claim(value=2, tolerance=0)
+    assert len(shown) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"statement": "It is 2."},
+            "statement must hold '{value}', got 'It is 2.'",
+        ),
+        ({"tolerance": -1}, "tolerance must be at least 0, got -1"),
+        ({"seeds": 0}, "seeds must be at least 1, got 0"),
+    ],
+)
+def test_claim_refuses(shown, change, message):
+    with refuses(ValueError, message):
+        claim(**change)
+    assert shown == []
+
+
+def test_reveal_hides_the_answer_and_escapes():
+    text = notebook.reveal("How much is 1 < 2?", "True & <b>sure</b>").data
+    assert text == (
+        '<details class="predict"><summary>How much is 1 &lt; 2?</summary>'
+        "<p>True &amp; &lt;b&gt;sure&lt;/b&gt;</p></details>"
+    )

@@ -1,0 +1,92 @@
+"""The chapters as files: no outputs, valid, one form."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+SHORTEST_ALT = 40
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    return nbformat.read(path, as_version=nbformat.NO_CONVERT)
+
+
+def code_cells(path: Path) -> list[nbformat.NotebookNode]:
+    return [c for c in read(path).cells if c.cell_type == "code"]
+
+
+def headings(path: Path) -> list[tuple[int, str]]:
+    """Return the number of the cell and the text of each top heading."""
+    return [
+        (number, line)
+        for number, cell in enumerate(read(path).cells)
+        if cell.cell_type == "markdown"
+        for line in _without_code(cell.source).splitlines()
+        if line.startswith("# ")
+    ]
+
+
+def _without_code(markdown: str) -> str:
+    return re.sub(r"^(```+|:::+).*?^\1", "", markdown, flags=re.M | re.S)
+
+
+def test_there_are_chapters():
+    assert CHAPTERS
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+class TestChapter:
+    def test_is_valid(self, path):
+        notebook = read(path)
+        nbformat.validate(notebook)
+        assert (notebook.nbformat, notebook.nbformat_minor) >= (4, 5)
+
+    def test_holds_nothing_that_was_executed(self, path):
+        for cell in code_cells(path):
+            assert cell.outputs == []
+            assert cell.execution_count is None
+            assert "execution" not in cell.metadata
+        assert "widgets" not in read(path).metadata
+
+    def test_names_its_kernel_and_nothing_of_a_machine(self, path):
+        metadata = read(path).metadata
+        assert metadata.kernelspec.name == "python3"
+        assert set(metadata) <= {"kernelspec", "language_info", "myst"}
+        assert set(metadata.get("language_info", {})) <= {"name"}
+
+    def test_cells_have_stable_names(self, path):
+        names = [cell.id for cell in read(path).cells]
+        assert len(set(names)) == len(names)
+        # An editor draws eight random hexadecimal digits or a whole UUID.
+        assert [n for n in names if re.fullmatch(r"[0-9a-f-]{8,}", n)] == []
+
+    def test_has_one_title_that_carries_its_number(self, path):
+        titles = headings(path)
+        assert len(titles) == 1
+        cell, title = titles[0]
+        assert cell == 0
+        assert title.startswith(f"# {int(path.stem[:2])}. ")
+
+    def test_starts_with_the_same_code_as_the_others(self, path):
+        assert code_cells(path)[0].source == code_cells(CHAPTERS[0])[0].source
+
+    def test_alt_texts_say_what_one_sees(self, path):
+        alts = [
+            cell.metadata.mystnb.image.get("alt", "")
+            for cell in code_cells(path)
+            if "image" in cell.metadata.get("mystnb", {})
+        ]
+        assert [alt for alt in alts if len(alt) < SHORTEST_ALT] == []
+
+    def test_every_cell_that_draws_has_an_alt_text(self, path):
+        """What the site shows is looked at by tests/site/test_files.py."""
+        assert [
+            cell.id
+            for cell in code_cells(path)
+            if re.search(r"\bplots\.\w+\(|\bplt\.", cell.source)
+            and "image" not in cell.metadata.get("mystnb", {})
+        ] == []

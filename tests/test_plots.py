@@ -1,0 +1,181 @@
+"""Figures hold the data they were given, in the book's colours."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from helpers import refuses
+from matplotlib import _pylab_helpers
+from matplotlib.colors import to_hex, to_rgb
+
+from vitedu import plots
+
+
+@pytest.fixture
+def axes():
+    _, [[axes]] = plots.new_figure()
+    return axes
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def contrast(color, paper="white"):
+    """Return the contrast ratio of WCAG 2.2."""
+
+    def luminance(name):
+        parts = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+            for c in to_rgb(name)
+        ]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    light, dark = sorted((luminance(color), luminance(paper)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_colors_are_one_a_concept_and_seen_on_white():
+    concepts = {k: v for k, v in plots.COLORS.items() if k != "ink"}
+    assert len(set(concepts.values())) == len(concepts)
+    assert len(set(plots.HEAD_COLORS)) == 4
+    for name, color in plots.COLORS.items():
+        # 3 to 1 is what graphics need, except the pink of Okabe and Ito.
+        assert contrast(color) >= (2.9 if name == "position" else 3), name
+    assert contrast(plots.COLORS["ink"]) > 7
+    assert contrast(plots.COLORS["baseline"]) >= 4.5
+
+
+def test_use_style_sets_the_look():
+    with mpl.rc_context():
+        mpl.rcParams["axes.spines.top"] = True
+        plots.use_style()
+        assert mpl.rcParams["axes.spines.top"] is False
+        assert mpl.rcParams["image.cmap"] == "cividis"
+        assert mpl.rcParams["text.color"] == plots.COLORS["ink"]
+
+
+def test_new_figure():
+    figure, axes = plots.new_figure(3, 2, width=5, height=4, sharey=True)
+    assert axes.shape == (2, 3)
+    assert figure.get_size_inches().tolist() == [5, 4]
+    axes[0, 0].set_ylim(0, 7)
+    assert axes[0, 2].get_ylim() == (0, 7)
+
+
+def test_figures_leave_nothing_behind_in_pyplot():
+    for _ in range(3):
+        plots.new_figure()
+    assert _pylab_helpers.Gcf.get_all_fig_managers() == []
+
+
+def test_lines_hold_the_data_and_their_names(axes):
+    series = {"first": [1, 4, 9], "second": [2, 3, 5]}
+    plots.lines(axes, [0, 1, 2], series, ["#0072B2", "#D55E00"])
+    assert [line.get_xdata().tolist() for line in axes.lines] == [
+        [0, 1, 2],
+        [0, 1, 2],
+    ]
+    assert [line.get_ydata().tolist() for line in axes.lines] == [
+        [1, 4, 9],
+        [2, 3, 5],
+    ]
+    colors = [line.get_color() for line in axes.lines]
+    assert colors == [text.get_color() for text in axes.texts]
+    assert colors == ["#0072B2", "#D55E00"]
+    assert texts(axes) == ["first", "second"]
+    assert [text.xy for text in axes.texts] == [(2, 9), (2, 5)]
+
+
+def test_lines_refuses_too_few_colors(axes):
+    with refuses(ValueError, "colors must hold one per line, 2, got 1"):
+        plots.lines(axes, [0], {"a": [1], "b": [2]}, ["red"])
+    assert len(axes.lines) == 0
+
+
+def test_label_line_names_a_point_of_the_last_line(axes):
+    axes.plot([0, 1, 2], [5, 6, 7])
+    axes.plot([0, 1, 2], [1, 4, 9])
+    plots.label_line(axes, "middle", "#009E73", at=1)
+    assert axes.texts[0].xy == (1, 4)
+    assert axes.texts[0].get_color() == "#009E73"
+
+
+def test_baseline_is_dashed_grey_and_named(axes):
+    plots.baseline(axes, 2.5, "chance")
+    (line,) = axes.lines
+    assert list(line.get_ydata()) == [2.5, 2.5]
+    assert line.get_linestyle() == "--"
+    assert line.get_color() == plots.COLORS["baseline"]
+    assert texts(axes) == ["chance"]
+    assert axes.texts[0].xy[1] == 2.5
+
+
+def test_annotated_matrix_writes_each_number_into_its_cell(axes):
+    matrix = [[0.0, 0.25, 1.0], [0.5, 0.125, 0.75]]
+    plots.annotated_matrix(
+        axes, matrix, rows=["r0", "r1"], columns=["a", "b", "c"], decimals=3
+    )
+    assert axes.images[0].get_array().tolist() == matrix
+    found = {text.get_position(): text.get_text() for text in axes.texts}
+    assert found[1, 0] == "0.250"
+    assert found[2, 1] == "0.750"
+    assert len(found) == 6
+    labels = [x.get_text() for x in axes.get_xticklabels()]
+    assert labels == ["a", "b", "c"]
+    assert [y.get_text() for y in axes.get_yticklabels()] == ["r0", "r1"]
+
+
+def test_annotated_matrix_is_legible_on_every_cell(axes):
+    matrix = np.linspace(-3, 5, 12).reshape(3, 4)
+    plots.annotated_matrix(axes, matrix, rows="abc", columns="defg")
+    image = axes.images[0]
+    for text in axes.texts:
+        column, row = text.get_position()
+        cell = to_hex(image.cmap(image.norm(matrix[row, column])))
+        assert contrast(text.get_color(), cell) >= 4.5
+
+
+def test_annotated_matrix_refuses_other_names(axes):
+    with refuses(
+        ValueError,
+        "rows and columns must name a matrix of shape (1, 3), "
+        "got 3 and 1 names",
+    ):
+        plots.annotated_matrix(axes, [[1, 2, 3]], rows="abc", columns="d")
+
+
+def test_image_row_shows_ink_black_on_white():
+    images = np.random.default_rng(0).random((3, 4, 5))
+    _, axes = plots.new_figure(3)
+    plots.image_row(axes[0], images, ["a", "b", "c"])
+    for one, image, title in zip(axes[0], images, "abc", strict=True):
+        (artist,) = one.images
+        assert np.array_equal(artist.get_array(), image)
+        assert artist.get_clim() == (0, 1)
+        assert to_hex(artist.cmap(1.0)) == "#000000"
+        assert one.get_title(loc="center") == title
+        assert not one.axison
+
+
+def test_image_row_refuses_other_numbers():
+    _, axes = plots.new_figure(3)
+    with refuses(ValueError, "shorter"):
+        plots.image_row(axes[0], np.zeros((2, 4, 4)), ["a", "b", "c"])
+
+
+def test_attention_overlay_lies_exactly_on_the_image(axes):
+    image = np.random.default_rng(0).random((6, 9))
+    weights = np.array([[0.1, 0.2, 0.0], [0.4, 0.2, 0.1]])
+    plots.attention_overlay(axes, image, weights)
+    below, above = axes.images
+    assert np.array_equal(below.get_array(), image)
+    assert np.array_equal(above.get_array(), weights)
+    for artist in axes.images:
+        assert list(artist.get_extent()) == [-0.5, 8.5, 5.5, -0.5]
+    assert above.get_clim() == (0, 0.4)
+    assert 0 < above.get_alpha() < 1
+
+
+def test_attention_overlay_of_nothing(axes):
+    plots.attention_overlay(axes, np.zeros((4, 4)), np.zeros((2, 2)))
+    assert axes.images[1].get_clim()[1] > 0

@@ -1,0 +1,60 @@
+"""Find a Chromium for the tests of the site, or install one."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def find() -> str | None:
+    """Return the path of a Chromium, Playwright's own included."""
+    for name in NAMES:
+        path = shutil.which(name)
+        if path:
+            return path
+    return _playwright_browser()
+
+
+def _playwright_browser() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = Path(playwright.chromium.executable_path)
+    return str(path) if path.exists() else None
+
+
+def install() -> None:
+    """Try Debian's package where that is allowed, then Playwright's own."""
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    if is_root and shutil.which("apt-get"):
+        _run("apt-get", "update", "-qq")
+        if _run("apt-get", "install", "-y", "-qq", "chromium"):
+            return
+    _run(sys.executable, "-m", "playwright", "install", "chromium")
+
+
+def _run(*command: str) -> bool:
+    return subprocess.run(command, check=False).returncode == 0
+
+
+def main() -> int:
+    """Print where the browser is; fail under CI when there is none."""
+    if find() is None:
+        install()
+    path = find()
+    if path is None:
+        print(
+            "No Chromium was found and none could be installed: the tests in "
+            "tests/site will not run.",
+            file=sys.stderr,
+        )
+        return 1 if os.environ.get("CI") == "true" else 0
+    print(f"Browser for the tests of the site: {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

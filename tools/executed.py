@@ -1,0 +1,51 @@
+"""Executed chapters: keep them for the build of the site, and read them.
+
+The tests execute every chapter with nbmake. What they get is put where
+MyST-NB looks for executed notebooks, so that the build executes nothing.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
+from nbformat import NotebookNode
+from nbmake.nb_result import NotebookResult
+from nbmake.nb_run import NotebookRun
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "book" / "ext"))
+
+from vitedu_book.execution import cache_path  # noqa: E402
+
+
+class CachingRun(NotebookRun):
+    """A run of nbmake whose result the build of the site finds."""
+
+    def execute(self) -> NotebookResult:
+        """Execute the notebook, and keep it if nothing failed."""
+        start = time.perf_counter()
+        result = super().execute()
+        if result.error is None:
+            keep(self.filename, result.nb, time.perf_counter() - start)
+        return result
+
+
+def open_cache() -> JupyterCacheAbstract:
+    """Return the cache that fits the library as it is now."""
+    return get_cache(cache_path(ROOT, ROOT / "_build"))
+
+
+def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
+    """Put an executed notebook into the cache."""
+    for cell in notebook.cells:
+        # Times that nbmake records; the cache takes them for a change.
+        cell.metadata.pop("execution", None)
+    open_cache().cache_notebook_bundle(
+        CacheBundleIn(
+            notebook, str(path), data={"execution_seconds": seconds}
+        ),
+        check_validity=False,
+        overwrite=True,
+    )

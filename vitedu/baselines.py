@@ -1,0 +1,90 @@
+"""What a Vision Transformer has to beat: chance, a linear model, a CNN."""
+
+import torch
+from jaxtyping import Float, Int
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
+
+from vitedu import require
+
+
+def majority_accuracy(
+    train_labels: Int[Tensor, " train"], test_labels: Int[Tensor, " test"]
+) -> float:
+    """Return the accuracy of always guessing the commonest training class.
+
+    Args:
+        train_labels: Class numbers, at least 0.
+        test_labels: Class numbers, at least 0.
+
+    Returns:
+        Share of the test labels that equal it, in [0, 1].
+
+    Raises:
+        ValueError: One of the two is empty.
+    """
+    for name, labels in (("train", train_labels), ("test", test_labels)):
+        if len(labels) == 0:
+            raise ValueError(f"{name}_labels must not be empty, got 0 labels")
+    commonest = torch.bincount(train_labels).argmax()
+    return (test_labels == commonest).double().mean().item()
+
+
+def logistic_regression_accuracy(
+    train_images: Float[Tensor, "train ..."],
+    train_labels: Int[Tensor, " train"],
+    test_images: Float[Tensor, "test ..."],
+    test_labels: Int[Tensor, " test"],
+) -> float:
+    """Return the test accuracy of scikit-learn's multinomial regression.
+
+    It draws one weighted sum of pixels per class and knows nothing of which
+    pixels are neighbours. scikit-learn's default regularisation.
+    """
+    model = LogisticRegression(max_iter=2000)
+    model.fit(train_images.flatten(1).numpy(), train_labels.numpy())
+    return model.score(test_images.flatten(1).numpy(), test_labels.numpy())
+
+
+class SmallCNN(nn.Sequential):
+    """Three 3 x 3 convolutions, one pooling in between, a mean, a linear map.
+
+    What it knows before it has seen a digit: neighbouring pixels belong
+    together, and a stroke is the same stroke anywhere in the image.
+
+    Args:
+        num_channels: Channels of the image.
+        num_classes: Outputs.
+        width: Feature maps of the first convolution; the others have twice
+            as many.
+
+    Raises:
+        TypeError, ValueError: A size that is no positive integer.
+    """
+
+    def __init__(
+        self, num_channels: int = 1, num_classes: int = 10, width: int = 32
+    ) -> None:
+        for name, value in (
+            ("num_channels", num_channels),
+            ("num_classes", num_classes),
+            ("width", width),
+        ):
+            require.positive_int(name, value)
+        super().__init__(
+            *_convolution(num_channels, width),
+            *_convolution(width, 2 * width),
+            nn.MaxPool2d(2),
+            *_convolution(2 * width, 2 * width),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(2 * width, num_classes),
+        )
+
+
+def _convolution(inputs: int, outputs: int) -> tuple[nn.Module, ...]:
+    return (
+        nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
+        nn.BatchNorm2d(outputs),
+        nn.ReLU(),
+    )

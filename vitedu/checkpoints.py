@@ -1,0 +1,76 @@
+"""Training state on disk: safe to read, never torn."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+_FORMAT = "vitedu-checkpoint-1"
+
+
+def write_checkpoint(
+    path: Path, tensors: dict[str, Tensor], facts: dict[str, Any]
+) -> None:
+    """Write tensors and JSON-able facts to one safetensors file.
+
+    The file appears whole or not at all: it is written under a temporary name
+    beside `path`, flushed to the disk and then renamed.
+
+    Raises:
+        OSError: The folder does not exist, is read-only or full; an older
+            file at `path` is untouched then.
+    """
+    path = Path(path)
+    content = save(
+        # A copy each: tensors that share memory are refused by the format.
+        {
+            name: tensor.clone(memory_format=torch.contiguous_format)
+            for name, tensor in tensors.items()
+        },
+        metadata={"format": _FORMAT, "facts": json.dumps(facts)},
+    )
+    handle, temporary = tempfile.mkstemp(
+        dir=path.parent, prefix=f".{path.name}.", suffix=".part"
+    )
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `write_checkpoint` wrote. Nothing in the file is executed.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        ValueError: The file is no checkpoint of this book, or is damaged.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a checkpoint, got {path}")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            names = file.keys()
+            tensors = {name: file.get_tensor(name) for name in names}
+    except SafetensorError as error:
+        raise ValueError(
+            f"path must be a whole safetensors file, got {path}: {error}"
+        ) from error
+    if header.get("format") != _FORMAT:
+        raise ValueError(
+            f"path must be a checkpoint with format {_FORMAT!r}, "
+            f"got {path} with format {header.get('format')!r}"
+        )
+    return tensors, json.loads(header["facts"])

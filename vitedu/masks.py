@@ -1,0 +1,91 @@
+"""Masks: who may attend to whom. True = may attend, combined with ``&``.
+
+A mask is boolean with the axes (batch or 1, heads or 1, query, key).
+"""
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from vitedu import require
+
+
+def causal_mask(
+    length: int, *, device: torch.device | str | None = None
+) -> Bool[Tensor, "1 1 query key"]:
+    """Let each position attend to itself and to what came before it.
+
+    Args:
+        length: Number of tokens, at least 1.
+        device: Where the mask is made.
+
+    Returns:
+        A lower triangle of True, the diagonal included.
+
+    Raises:
+        TypeError, ValueError: `length` is no integer of at least 1.
+
+    Source: Vaswani et al. 2017, section 3.2.3.
+    Derived in: 03-scaled-dot-product-attention
+    """
+    require.positive_int("length", length)
+    ones = torch.ones(length, length, dtype=torch.bool, device=device)
+    return ones.tril()[None, None]
+
+
+def padding_mask(
+    tokens: Int[Tensor, "batch key"], pad_id: int
+) -> Bool[Tensor, "batch 1 1 key"]:
+    """Hide padding from everyone: no query may attend to a padded key.
+
+    Args:
+        tokens: Token ids, whole numbers.
+        pad_id: The id that fills short sentences.
+
+    Returns:
+        True where the key is a real token.
+
+    Raises:
+        TypeError: `tokens` does not hold integers, or `pad_id` is none.
+        ValueError: `tokens` has other axes than (batch, key).
+
+    Source: Vaswani et al. 2017 (implied; the paper does not describe it).
+    Derived in: 03-scaled-dot-product-attention
+    """
+    require.rank("tokens", tokens, "batch key")
+    if tokens.is_floating_point() or tokens.dtype == torch.bool:
+        raise TypeError(
+            f"tokens must hold integer ids, got dtype {tokens.dtype}"
+        )
+    require.integer("pad_id", pad_id)
+    return (tokens != pad_id)[:, None, None, :]
+
+
+def check_mask(
+    mask: Tensor, batch: int, heads: int, query: int, key: int
+) -> None:
+    """Require a mask that fits scores of shape (batch, heads, query, key).
+
+    Raises:
+        TypeError: The mask is not boolean. Numbers are refused because some
+            libraries add them to the scores and others multiply.
+        ValueError: It does not have four axes, or an axis has another size
+            than the scores (batch, heads and query may be 1).
+    """
+    require.rank("mask", mask, "batch heads query key")
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask must be boolean (True = may attend), got dtype {mask.dtype}"
+        )
+    expected = (batch, heads, query, key)
+    fits = (
+        mask.shape[0] in (1, batch)
+        and mask.shape[1] in (1, heads)
+        and mask.shape[2] in (1, query)
+        and mask.shape[3] == key
+    )
+    if not fits:
+        raise ValueError(
+            f"mask must fit (batch|1, heads|1, query|1, key) = {expected}, "
+            f"got shape {tuple(mask.shape)}"
+        )

@@ -1,0 +1,155 @@
+"""From an image to a sequence of patches, and back."""
+
+from typing import Literal
+
+import torch.nn.functional as F
+from einops import rearrange
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from vitedu import require
+
+
+def patchify(
+    images: Float[Tensor, "batch channel height width"], patch_size: int
+) -> Float[Tensor, "batch patch values"]:
+    """Cut images into square patches and flatten each into a row.
+
+    Patches are read row by row. Inside a patch the order is (channel, row,
+    column): that of a convolution's kernel, so that one weight serves both.
+
+    Args:
+        images: Pixels; height and width divisible by `patch_size`.
+        patch_size: Side of a patch in pixels.
+
+    Returns:
+        One row per patch, of channels * patch_size**2 values.
+
+    Raises:
+        TypeError, ValueError: Wrong axes, or sides that do not divide. No
+            border is ever cut off.
+
+    Source: Dosovitskiy et al. 2021, section 3.1.
+    Deviates: The paper does not fix the order inside a patch; its code has
+        (row, column, channel).
+    Derived in: 14-training-a-vit
+    """
+    require.rank("images", images, "batch channel height width")
+    require.positive_int("patch_size", patch_size)
+    require.divisible("height", images.shape[2], "patch_size", patch_size)
+    require.divisible("width", images.shape[3], "patch_size", patch_size)
+    return rearrange(
+        images,
+        "b c (rows p1) (cols p2) -> b (rows cols) (c p1 p2)",
+        p1=patch_size,
+        p2=patch_size,
+    )
+
+
+def unpatchify(
+    patches: Float[Tensor, "batch patch values"],
+    patch_size: int,
+    grid_size: tuple[int, int],
+) -> Float[Tensor, "batch channel height width"]:
+    """Put patches back together: the inverse of `patchify`.
+
+    Args:
+        patches: One row per patch, as `patchify` makes them.
+        patch_size: Side of a patch in pixels.
+        grid_size: Rows and columns of the grid of patches.
+
+    Returns:
+        Images of (rows * patch_size) x (columns * patch_size) pixels.
+
+    Raises:
+        TypeError, ValueError: Sizes that are no positive integers, a number
+            of patches that is not rows * columns, or patches that do not
+            hold whole channels.
+
+    Source: Dosovitskiy et al. 2021, section 3.1.
+    Derived in: 14-training-a-vit
+    """
+    require.rank("patches", patches, "batch patch values")
+    require.positive_int("patch_size", patch_size)
+    require.grid("grid_size", grid_size)
+    rows, columns = grid_size
+    if patches.shape[1] != rows * columns:
+        raise ValueError(
+            f"patches must hold grid_size[0] * grid_size[1] = "
+            f"{rows} * {columns} rows, got {patches.shape[1]}"
+        )
+    require.divisible(
+        "values", patches.shape[2], "patch_size**2", patch_size**2
+    )
+    return rearrange(
+        patches,
+        "b (rows cols) (c p1 p2) -> b c (rows p1) (cols p2)",
+        rows=rows,
+        p1=patch_size,
+        p2=patch_size,
+    )
+
+
+class PatchEmbed(nn.Module):
+    """Turn an image into a sequence of d_model-wide patch tokens.
+
+    The weight is that of a convolution whose kernel and stride are the patch
+    size. Cutting, flattening and one matrix product give the same numbers;
+    `method` chooses which of the two computes them.
+
+    Args:
+        image_size: Side of the square image in pixels.
+        patch_size: Side of a patch in pixels; divides `image_size`.
+        num_channels: Channels of the image.
+        d_model: Width of a token.
+        method: "convolution" or "linear".
+
+    Raises:
+        TypeError, ValueError: Sizes that are no positive integers or do not
+            divide; images of another size, number of channels or dtype.
+
+    Source: Dosovitskiy et al. 2021, section 3.1, equation 1.
+    Derived in: 14-training-a-vit
+    """
+
+    def __init__(
+        self,
+        image_size: int,
+        patch_size: int,
+        num_channels: int,
+        d_model: int,
+        *,
+        method: Literal["convolution", "linear"] = "convolution",
+    ) -> None:
+        super().__init__()
+        require.positive_int("image_size", image_size)
+        require.positive_int("patch_size", patch_size)
+        require.positive_int("num_channels", num_channels)
+        require.positive_int("d_model", d_model)
+        require.divisible("image_size", image_size, "patch_size", patch_size)
+        require.choice("method", method, ("convolution", "linear"))
+        self.image_shape = (num_channels, image_size, image_size)
+        self.patch_size = patch_size
+        self.method = method
+        self.proj = nn.Conv2d(
+            num_channels, d_model, kernel_size=patch_size, stride=patch_size
+        )
+
+    def forward(
+        self, images: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch patch d_model"]:
+        require.rank("images", images, "batch channel height width")
+        if images.shape[1:] != self.image_shape:
+            raise ValueError(
+                "images must have (channel, height, width) = "
+                f"{self.image_shape}, got {tuple(images.shape[1:])}"
+            )
+        require.dtype_of("images", images, self.proj.weight)
+        if self.method == "convolution":
+            return rearrange(
+                self.proj(images), "b d rows cols -> b (rows cols) d"
+            )
+        weight = rearrange(self.proj.weight, "d c p1 p2 -> d (c p1 p2)")
+        return F.linear(
+            patchify(images, self.patch_size), weight, self.proj.bias
+        )

@@ -1,0 +1,199 @@
+"""One look for every figure: arrays in, a matplotlib Figure out.
+
+A colour stands for one concept in the whole book. Lines carry their labels;
+a baseline is drawn dashed and grey.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+COLORS = {
+    "query": "#0072B2",
+    "key": "#D55E00",
+    "value": "#009E73",
+    "mask": "#6B6B6B",
+    "position": "#CC79A7",
+    "class token": "#B8860B",
+    "baseline": "#767676",
+    "ink": "#1F2328",
+}
+HEAD_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+SEQUENTIAL = "cividis"
+_STYLE = {
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "figure.dpi": 110,
+    "savefig.bbox": "tight",
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "axes.titlesize": 12,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": COLORS["ink"],
+    "axes.labelcolor": COLORS["ink"],
+    "text.color": COLORS["ink"],
+    "xtick.color": COLORS["ink"],
+    "ytick.color": COLORS["ink"],
+    "lines.linewidth": 2.0,
+    "image.cmap": SEQUENTIAL,
+}
+
+
+def use_style() -> None:
+    """Set the book's look for every figure that follows."""
+    mpl.rcParams.update(_STYLE)
+
+
+def new_figure(
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    width: float = 7.2,
+    height: float = 3.4,
+    **options,
+) -> tuple[Figure, np.ndarray]:
+    """Make a figure with a grid of axes.
+
+    Args:
+        columns: Axes side by side.
+        rows: Axes below each other.
+        width: Width of the whole figure in inches.
+        height: Height of the whole figure in inches.
+        options: Passed on to ``Figure.subplots``.
+
+    Returns:
+        The figure and an array of axes of shape (rows, columns).
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, axes
+
+
+def label_line(axes: Axes, text: str, color: str, *, at: int = -1) -> None:
+    """Write `text` beside the line drawn last, at its point number `at`."""
+    line = axes.lines[-1]
+    x, y = line.get_xdata()[at], line.get_ydata()[at]
+    axes.annotate(
+        text,
+        (x, y),
+        xytext=(6, 0),
+        textcoords="offset points",
+        color=color,
+        va="center",
+    )
+
+
+def baseline(axes: Axes, height: float, text: str) -> None:
+    """Draw a dashed grey line to compare with, and name it."""
+    grey = COLORS["baseline"]
+    axes.axhline(height, color=grey, linestyle="--", linewidth=1.2)
+    axes.annotate(
+        text,
+        (1, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(-4, 4),
+        textcoords="offset points",
+        color=grey,
+        ha="right",
+        va="bottom",
+    )
+
+
+def lines(
+    axes: Axes,
+    x: ArrayLike,
+    series: Mapping[str, ArrayLike],
+    colors: Sequence[str],
+) -> None:
+    """Draw one labelled line per entry of `series`.
+
+    Raises:
+        ValueError: There are more lines than colours.
+    """
+    if len(series) > len(colors):
+        raise ValueError(
+            f"colors must hold one per line, {len(series)}, got {len(colors)}"
+        )
+    for (name, y), color in zip(series.items(), colors, strict=False):
+        axes.plot(x, y, color=color)
+        label_line(axes, name, color)
+    axes.margins(x=0.02)
+
+
+def annotated_matrix(
+    axes: Axes,
+    matrix: ArrayLike,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    decimals: int = 2,
+) -> None:
+    """Draw a small matrix as coloured cells with its numbers in them.
+
+    Raises:
+        ValueError: The names do not fit the matrix.
+    """
+    matrix = np.asarray(matrix)
+    if matrix.shape != (len(rows), len(columns)):
+        raise ValueError(
+            f"rows and columns must name a matrix of shape {matrix.shape}, "
+            f"got {len(rows)} and {len(columns)} names"
+        )
+    image = axes.imshow(matrix, cmap=SEQUENTIAL)
+    dark = image.norm(matrix) < 0.5
+    for (row, column), value in np.ndenumerate(matrix):
+        axes.text(
+            column,
+            row,
+            f"{value:.{decimals}f}",
+            ha="center",
+            va="center",
+            color="white" if dark[row, column] else "black",
+        )
+    axes.set_xticks(range(len(columns)), columns)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def image_row(
+    axes_row: Sequence[Axes],
+    images: ArrayLike,
+    titles: Sequence[str],
+) -> None:
+    """Show grey images side by side, ink black on white, without axes."""
+    for axes, image, title in zip(axes_row, images, titles, strict=True):
+        axes.imshow(image, cmap="gray_r", vmin=0, vmax=1)
+        axes.set_title(title, loc="center", fontsize=10)
+        axes.set_axis_off()
+
+
+def attention_overlay(
+    axes: Axes, image: ArrayLike, weights: ArrayLike
+) -> None:
+    """Lay the attention over an image: the brighter, the more weight.
+
+    Args:
+        axes: Where to draw.
+        image: (height, width) in [0, 1].
+        weights: (rows, columns), one weight per patch.
+    """
+    image, weights = np.asarray(image), np.asarray(weights)
+    height, width = image.shape
+    extent = (-0.5, width - 0.5, height - 0.5, -0.5)
+    axes.imshow(image, cmap="gray_r", vmin=0, vmax=1, extent=extent)
+    axes.imshow(
+        weights,
+        cmap=SEQUENTIAL,
+        alpha=0.6,
+        extent=extent,
+        vmin=0,
+        vmax=max(weights.max(), 1e-12),
+    )
+    axes.set_axis_off()

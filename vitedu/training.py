@@ -1,0 +1,291 @@
+"""Train a model: one loop, a history, checkpoints that resume exactly."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.optim import AdamW
+from torch.optim.lr_scheduler import OneCycleLR
+from torch.utils.data import DataLoader
+from tqdm.auto import tqdm
+
+from vitedu import require
+from vitedu.checkpoints import read_checkpoint, write_checkpoint
+from vitedu.config import TrainConfig
+
+
+@dataclass
+class History:
+    """What a training run measured, one entry per epoch.
+
+    Attributes:
+        loss: Mean training loss over the samples of the epoch.
+        learning_rate: Rate of the last step of the epoch.
+        metrics: What `evaluate` returned after the epoch, name -> values.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    learning_rate: list[float] = field(default_factory=list)
+    metrics: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def num_epochs(self) -> int:
+        """Epochs done."""
+        return len(self.loss)
+
+
+class _Run:
+    """Everything that changes while a model trains."""
+
+    def __init__(
+        self, model: nn.Module, loader: DataLoader, config: TrainConfig
+    ) -> None:
+        steps = config.num_epochs * len(loader)
+        if steps * config.warmup <= 1:
+            raise ValueError(
+                "warmup must cover more than one step, got "
+                f"{config.warmup} of {steps} steps"
+            )
+        self.model, self.loader, self.config = model, loader, config
+        self.history = History()
+        self.optimizer = AdamW(
+            model.parameters(),
+            lr=config.learning_rate,
+            weight_decay=config.weight_decay,
+            fused=True,
+        )
+        self.scheduler = OneCycleLR(
+            self.optimizer,
+            max_lr=config.learning_rate,
+            total_steps=steps,
+            pct_start=config.warmup,
+        )
+
+    def step(self, inputs: Tensor, targets: Tensor) -> float:
+        loss = F.cross_entropy(
+            self.model(inputs),
+            targets,
+            label_smoothing=self.config.label_smoothing,
+        )
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(
+            self.model.parameters(), self.config.max_grad_norm
+        )
+        self.optimizer.step()
+        self.learning_rate = self.scheduler.get_last_lr()[0]
+        self.scheduler.step()
+        return loss.item()
+
+    def epoch(self) -> None:
+        self.model.train()
+        total, count = 0.0, 0
+        for inputs, targets in self.loader:
+            total += self.step(inputs, targets) * len(targets)
+            count += len(targets)
+        self.history.loss.append(total / count)
+        self.history.learning_rate.append(self.learning_rate)
+
+    def save(self, path: Path) -> None:
+        """Write model, optimiser, schedule, generators and history."""
+        tensors = {
+            f"model.{name}": value
+            for name, value in self.model.state_dict().items()
+        }
+        optimizer = self.optimizer.state_dict()
+        for index, state in optimizer["state"].items():
+            for name, value in state.items():
+                tensors[f"optimizer.{index}.{name}"] = value
+        tensors["generator.global"] = torch.get_rng_state()
+        if self.loader.generator is not None:
+            tensors["generator.loader"] = self.loader.generator.get_state()
+        schedule = self.scheduler.state_dict()
+        schedule = {k: v for k, v in schedule.items() if _is_plain(v)}
+        facts = {
+            "config": asdict(self.config),
+            "groups": optimizer["param_groups"],
+            "schedule": schedule,
+            "history": asdict(self.history),
+        }
+        write_checkpoint(path, tensors, facts)
+
+    def load(self, path: Path) -> None:
+        """Go back to the moment of `save`; change nothing on an error."""
+        tensors, facts = read_checkpoint(path)
+        if facts.get("config") != asdict(self.config):
+            raise ValueError(
+                f"config must be the one of the checkpoint {path}, "
+                f"{facts.get('config')}, got {asdict(self.config)}"
+            )
+        steps = facts["schedule"]["total_steps"]
+        if steps != self.scheduler.total_steps:
+            raise ValueError(
+                f"loader must have the length of that of {path}: the run "
+                f"has {steps} steps, got {self.scheduler.total_steps}"
+            )
+        if ("generator.loader" in tensors) != bool(self.loader.generator):
+            raise ValueError(
+                f"loader must have a generator if that of {path} had one, "
+                f"got {self.loader.generator}"
+            )
+        model = _below("model.", tensors)
+        _require_same_weights(self.model.state_dict(), model, path)
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in _below("optimizer.", tensors).items():
+            index, name = key.split(".")
+            state.setdefault(int(index), {})[name] = value
+        self.model.load_state_dict(model)
+        self.optimizer.load_state_dict(
+            {"state": state, "param_groups": facts["groups"]}
+        )
+        self.scheduler.load_state_dict(facts["schedule"])
+        self.history = History(**facts["history"])
+        torch.set_rng_state(tensors["generator.global"])
+        if self.loader.generator is not None:
+            self.loader.generator.set_state(tensors["generator.loader"])
+
+
+def fit(
+    model: nn.Module,
+    loader: DataLoader,
+    config: TrainConfig,
+    *,
+    evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
+    checkpoint: Path | str | None = None,
+    progress: bool = False,
+) -> History:
+    """Train `model` on `loader` by cross-entropy, in place.
+
+    Args:
+        model: Maps a batch of inputs to logits (batch, class).
+        loader: Yields (inputs, targets); targets are class numbers.
+        config: Optimiser, schedule, epochs.
+        evaluate: Called after each epoch with the model in evaluation mode
+            and without gradients; its numbers enter the history.
+        checkpoint: File that holds the state after each epoch. If it exists,
+            training resumes from it, exactly: model, optimiser, schedule,
+            both generators and history continue as if never interrupted.
+        progress: Show a bar.
+
+    Returns:
+        Losses, learning rates and metrics by epoch.
+
+    Raises:
+        TypeError: `config` is no TrainConfig.
+        ValueError: An empty loader; a warm-up of one step or less; a
+            checkpoint of another config, loader or model, truncated, or no
+            checkpoint at all. The model is unchanged then.
+        FileNotFoundError: The folder of `checkpoint` does not exist.
+        FloatingPointError: The loss is no longer finite.
+    """
+    if not isinstance(config, TrainConfig):
+        raise TypeError(
+            f"config must be a TrainConfig, got {type(config).__name__}"
+        )
+    if len(loader) == 0:
+        raise ValueError("loader must hold at least one batch, got 0")
+    path = None if checkpoint is None else Path(checkpoint)
+    if path is not None and not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"checkpoint must lie in a folder that exists, got {path}"
+        )
+    run = _Run(model, loader, config)
+    if path is not None and path.exists():
+        run.load(path)
+    epochs = range(run.history.num_epochs, config.num_epochs)
+    bar = tqdm(epochs, desc="epoch", disable=not progress)
+    for _ in bar:
+        run.epoch()
+        loss = run.history.loss[-1]
+        if not torch.isfinite(torch.tensor(loss)):
+            raise FloatingPointError(
+                f"loss must stay finite, got {loss} in epoch "
+                f"{run.history.num_epochs}; try a lower learning_rate than "
+                f"{config.learning_rate}"
+            )
+        bar.set_postfix(loss=f"{loss:.3f}")
+        for name, value in _evaluated(model, evaluate).items():
+            run.history.metrics.setdefault(name, []).append(float(value))
+        if path is not None:
+            run.save(path)
+    model.eval()
+    return run.history
+
+
+@torch.no_grad()
+def accuracy(
+    model: nn.Module,
+    inputs: Float[Tensor, "sample ..."],
+    targets: Int[Tensor, " sample"],
+    *,
+    batch_size: int = 512,
+) -> float:
+    """Return the share of samples whose largest logit is the right class.
+
+    The model is put into evaluation mode and stays in it.
+
+    Raises:
+        TypeError: `batch_size` is no integer.
+        ValueError: No samples, another number of targets, or a `batch_size`
+            below 1.
+    """
+    require.positive_int("batch_size", batch_size)
+    if len(inputs) == 0 or len(inputs) != len(targets):
+        raise ValueError(
+            "inputs and targets must hold equally many samples, at least 1, "
+            f"got {len(inputs)} and {len(targets)}"
+        )
+    model.eval()
+    right = sum(
+        (model(x).argmax(dim=-1) == y).sum().item()
+        for x, y in zip(
+            inputs.split(batch_size), targets.split(batch_size), strict=True
+        )
+    )
+    return right / len(targets)
+
+
+def _evaluated(model: nn.Module, evaluate: Callable | None) -> dict:
+    if evaluate is None:
+        return {}
+    model.eval()
+    with torch.no_grad():
+        return evaluate(model)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, int | float | str | bool | list | type(None))
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def _require_same_weights(
+    expected: dict[str, Tensor], found: dict[str, Tensor], path: Path
+) -> None:
+    missing = sorted(expected.keys() - found.keys())
+    extra = sorted(found.keys() - expected.keys())
+    differing = [
+        f"{name} {_kind(found[name])} for {_kind(value)}"
+        for name, value in expected.items()
+        if name in found and _kind(found[name]) != _kind(value)
+    ]
+    if missing or extra or differing:
+        raise ValueError(
+            f"checkpoint {path} must hold the weights of this model; "
+            f"missing: {missing}, extra: {extra}, of another kind: "
+            f"{differing}"
+        )
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{tuple(tensor.shape)} {tensor.dtype}"

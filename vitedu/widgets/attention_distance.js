@@ -1,0 +1,249 @@
+const WORDS = {
+  label: "Attention distance: choose a head, see where it looks",
+  image: "Image",
+  step: "Step",
+  query: "Query",
+  aPatch: "a patch",
+  theClassToken: "the class token",
+  dots: "Dots show",
+  thisImage: "this image",
+  average: "the test set",
+  plotTitle: "Attention distance, in pixels",
+  mapTitle: "Where layer {layer}, head {head} looks",
+  layerAxis: "layer",
+  head: "head {head}",
+  baseline: "uniform",
+  baselineValue: "{distance} px",
+  zoomNote: " The axis does not start at 0.",
+  plotNote:
+    "Each ring is a head; its grey dot is the same head at step {step}. Arrow " +
+    "keys move from head to head. The dashed line is uniform attention: the " +
+    "same weight on every patch.",
+  dot: "layer {layer}, head {head}: {distance} pixels",
+  heads: "Heads",
+  patches: "Query patch",
+  patch: "row {row}, column {column}: weight {weight}",
+  classTile: "class token: weight {weight}",
+  patchNote:
+    "A square's area is the weight of its patch; the largest stands for " +
+    "{largest}. The query patch is outlined. The circle shows how far it " +
+    "looks, the dashed circle how far with uniform attention.",
+  classNote:
+    "A square's area is the weight that the class token gives to the patch; " +
+    "the largest stands for {largest}.",
+  readPatch:
+    "Layer {layer}, head {head}, patch in row {row}, column {column}: looks " +
+    "{distance} px away on average; uniform attention from there {uniform} px.",
+  readClass:
+    "Layer {layer}, head {head}, class token: looks most at the patch in row " +
+    "{row}, column {column} (weight {weight}). It has no place in the image, " +
+    "so its distance is not defined.",
+  readHead:
+    "Over all patches of this image: {distance} px; uniform attention " +
+    "{uniform} px.",
+  readAverage: "Average over the test set: {distance} px.",
+};
+
+const STATE = [
+  "step", "image", "layer", "head", "row", "column", "query", "dots",
+];
+const CLASS = "class token";
+
+const pixelText = (distance) => distance.toFixed(distance < 10 ? 2 : 1);
+const headColour = (head) => `var(--c-head-${head % 4})`;
+const moved = (x, y) => `translate(${x}px, ${y}px)`;
+
+function readData(model) {
+  const maps = decodeArray(model.get("maps"));
+  const pictures = decodeArray(model.get("images"));
+  const [steps, images, layers, heads, tokens] = maps.shape;
+  const [, height, width] = pictures.shape;
+  const patch = model.get("patch_size");
+  const prefix = model.get("num_prefix_tokens");
+  const [rows, columns] = [height / patch, width / patch];
+  const patches = rows * columns;
+
+  const between = new Float64Array(patches * patches);
+  for (let q = 0; q < patches; q += 1) {
+    for (let k = 0; k < patches; k += 1) {
+      const down = Math.floor(q / columns) - Math.floor(k / columns);
+      const right = (q % columns) - (k % columns);
+      between[q * patches + k] = patch * Math.hypot(down, right);
+    }
+  }
+
+  // The weights that one query token gives to all tokens.
+  function weights(step, image, layer, head, token) {
+    const map = ((step * images + image) * layers + layer) * heads + head;
+    const start = (map * tokens + token) * tokens;
+    return maps.data.subarray(start, start + tokens);
+  }
+  // Dividing by the total drops the class token and renormalises. A row with
+  // no weight on any patch counts as 0, as in vitedu.analysis.
+  function patchDistance(row, query) {
+    let total = 0;
+    let sum = 0;
+    for (let key = 0; key < patches; key += 1) {
+      total += row[prefix + key];
+      sum += row[prefix + key] * between[query * patches + key];
+    }
+    return total > 0 ? sum / total : 0;
+  }
+  function meanOverPatches(rowOf) {
+    let sum = 0;
+    for (let q = 0; q < patches; q += 1) sum += patchDistance(rowOf(q), q);
+    return sum / patches;
+  }
+
+  const distances = new Float64Array(steps * images * layers * heads);
+  for (let map = 0; map < distances.length; map += 1) {
+    distances[map] = meanOverPatches((query) =>
+      weights(0, 0, 0, map, prefix + query));
+  }
+  const averages = decodeArray(model.get("mean_distance")).data;
+  const known = model.get("has_average") ? averages : [];
+  const flat = new Float64Array(tokens).fill(1);
+  return {
+    steps: decodeArray(model.get("steps")).data,
+    images, layers, heads, rows, columns, patches, patch, prefix,
+    width, height, pictures, weights, patchDistance,
+    uniform: meanOverPatches(() => flat),
+    uniformFrom: (query) => patchDistance(flat, query),
+    largest: Math.max(...distances, ...known),
+    smallest: Math.min(...distances, ...known),
+    ofImage: (step, image, layer, head) =>
+      distances[((step * images + image) * layers + layer) * heads + head],
+    ofAverage: (step, layer, head) =>
+      averages[(step * layers + layer) * heads + head],
+  };
+}
+
+function panel(title, figure, note) {
+  return html("div", { class: "vitedu-panel" }, title, figure, note);
+}
+
+function render({ model, el }) {
+  const data = readData(model);
+  const frame = explorer(el, "distance", WORDS.label);
+  const get = (name) => model.get(name);
+  const plot = headPlot(data, (layer, head) => setTraits(model, { layer, head }));
+  const map = patchMap(
+    data,
+    (row, column) => setTraits(model, { query: "patch", row, column }),
+    () => setTraits(model, { query: CLASS }),
+  );
+  const mapTitle = html("p", { class: "vitedu-panel-title" });
+  const mapNote = html("p", { class: "vitedu-panel-note" });
+
+  const controls = {
+    image: select({
+      label: WORDS.image, value: get("image"),
+      options: get("image_names").map((name, index) => [index, name]),
+      onInput: (value) => setTraits(model, { image: Number(value) }),
+    }),
+    step: range({
+      label: WORDS.step, min: 0, max: data.steps.length - 1,
+      value: get("step"), format: (index) => String(data.steps[index]),
+      onInput: (step) => setTraits(model, { step }),
+    }),
+    query: select({
+      label: WORDS.query, value: get("query"),
+      options: [["patch", WORDS.aPatch], [CLASS, WORDS.theClassToken]],
+      onInput: (query) => setTraits(model, { query }),
+    }),
+    dots: select({
+      label: WORDS.dots, value: get("dots"),
+      options: [["image", WORDS.thisImage], ["average", WORDS.average]],
+      onInput: (dots) => setTraits(model, { dots }),
+    }),
+  };
+  const offered = ["step", "image"];
+  if (data.prefix) offered.push("query");
+  if (get("has_average")) offered.push("dots");
+
+  function update({ speak = true } = {}) {
+    const { step, image, layer, head, row, column, query, dots } =
+      Object.fromEntries(STATE.map((name) => [name, get(name)]));
+    for (const name of offered) controls[name].set(get(name));
+    const ofDots = dots === "average"
+      ? data.ofAverage
+      : (at, ...which) => data.ofImage(at, image, ...which);
+    plot.update(
+      (...which) => ofDots(step, ...which), (...which) => ofDots(0, ...which),
+      layer * data.heads + head,
+    );
+
+    const byClass = query === CLASS;
+    const patch = row * data.columns + column;
+    const weights = data.weights(
+      step, image, layer, head, byClass ? 0 : data.prefix + patch,
+    );
+    const reach = data.patchDistance(weights, patch);
+    const uniform = data.uniformFrom(patch);
+    const largest = map.update(weights, {
+      head, image, query: patch, byClass, reach, uniform,
+    });
+    const most = weights.subarray(data.prefix).indexOf(largest);
+    const place = byClass
+      ? [Math.floor(most / data.columns), most % data.columns] : [row, column];
+    const named = {
+      layer: layer + 1, head: head + 1, row: place[0] + 1, column: place[1] + 1,
+    };
+    mapTitle.textContent = sentence(WORDS.mapTitle, named);
+    mapNote.textContent = sentence(
+      byClass ? WORDS.classNote : WORDS.patchNote, { largest: tidy(largest, 2) },
+    );
+
+    const distance = data.ofImage(step, image, layer, head);
+    const sentences = [
+      byClass
+        ? sentence(WORDS.readClass, { ...named, weight: tidy(largest, 2) })
+        : sentence(WORDS.readPatch, {
+          ...named, distance: pixelText(reach), uniform: pixelText(uniform),
+        }),
+      sentence(WORDS.readHead, {
+        distance: pixelText(distance), uniform: pixelText(data.uniform),
+      }),
+    ];
+    if (dots === "average") {
+      const average = data.ofAverage(step, layer, head);
+      sentences.push(sentence(WORDS.readAverage, { distance: pixelText(average) }));
+    }
+    frame.read(sentences.join(" "), { speak });
+    frame.publish({
+      step, image, layer, head, row, column, query, distance, most,
+      uniform: data.uniform, patchUniform: uniform,
+      patchDistance: byClass ? "" : reach,
+    });
+  }
+
+  frame.root.append(
+    html("div", { class: "vitedu-controls" },
+      ...offered.map((name) => controls[name].root)),
+    html("div", { class: "panels" },
+      panel(
+        html("p", {
+          class: "vitedu-panel-title", text: WORDS.plotTitle,
+        }),
+        plot.root,
+        html("p", {
+          class: "vitedu-panel-note",
+          text: sentence(WORDS.plotNote, { step: data.steps[0] }) +
+            (plot.startsAtZero ? "" : WORDS.zoomNote),
+        }),
+      ),
+      panel(mapTitle, map.root, mapNote)),
+    ...frame.reading,
+  );
+  update({ speak: false });
+  const redraw = onceAFrame(update);
+  const ignore = onTraits(model, STATE, redraw);
+  return () => {
+    ignore();
+    redraw.cancel();
+    plot.dispose();
+    frame.dispose();
+  };
+}
+
+export default { render };

@@ -1,0 +1,290 @@
+// Attention in the plane: a query turns, and the output follows.
+
+const WORDS = {
+  label: "Attention in the plane",
+  angle: "direction of the query",
+  degrees: "{angle}°",
+  length: "length of the query",
+  play: "Play",
+  pause: "Pause",
+  lookTitle: "Where the query looks",
+  lookNote: "The arrow is the query, each dot a key. The more a key points "
+    + "the arrow's way, the more weight it gets, and the thicker its line.",
+  lookPicture: "A query arrow among numbered keys; a line to each key shows "
+    + "its weight.",
+  outTitle: "What comes out",
+  outNote: "Each square is the value of a key. The diamond is their weighted "
+    + "mean, the output. Dashed: the mean with equal weights.",
+  outPicture: "The numbered values and the output, which moves towards the "
+    + "values with the most weight.",
+  weightsTitle: "The weights",
+  weightsNote: "How the query shares its attention among the keys. Together "
+    + "the weights make 1.",
+  reading: "Most weight: key {key} ({weight}). Output: ({x}, {y}).",
+};
+
+// The plane runs from -REACH to REACH in both directions.
+const REACH = 4.4;
+const SIDE = 320;
+const MAX_LENGTH = 4;
+const DEGREES_PER_SECOND = 15;
+const THICKEST = 14;
+
+const across = (x) => (SIDE * (x + REACH)) / (2 * REACH);
+const down = (y) => (SIDE * (REACH - y)) / (2 * REACH);
+
+function rowsOf({ data, shape: [rows] }) {
+  return Array.from(
+    { length: rows }, (_, i) => [data[2 * i], data[2 * i + 1]],
+  );
+}
+
+function attend([x, y], keys, values) {
+  const scores = keys.map(([a, b]) => (a * x + b * y) / Math.SQRT2);
+  const weights = softmax(scores);
+  const output = [0, 1].map((axis) =>
+    values.reduce((sum, value, j) => sum + weights[j] * value[axis], 0));
+  return { weights, output };
+}
+
+function plane(label, ...children) {
+  const rings = [1, 2, 3, 4].map((radius) => svg("circle", {
+    class: "ring", cx: across(0), cy: down(0), r: across(radius) - across(0),
+  }));
+  return svg("svg", {
+    class: "plane", viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img",
+    "aria-label": label,
+  }, ...rings, ...children);
+}
+
+function lineBetween(line, [x1, y1], [x2, y2], weight) {
+  line.setAttribute(
+    "d", `M${across(x1)} ${down(y1)}L${across(x2)} ${down(y2)}`,
+  );
+  line.setAttribute("stroke-width", weight * THICKEST);
+}
+
+// A number beside its point, away from the centre.
+function nameOf([x, y], i) {
+  const far = 1 + 0.42 / Math.max(0.4, Math.hypot(x, y));
+  return svg("text", {
+    class: "name", x: across(x * far), y: down(y * far) + 4,
+    "text-anchor": "middle", text: i + 1,
+  });
+}
+
+function lookPlane(keys, onDrag) {
+  const lines = keys.map(() => svg("path", { class: "key-line" }));
+  const arrow = svg("path", { class: "query" });
+  const tip = svg("path", { class: "tip", d: "M13 0L-10 10L-5 0L-10 -10z" });
+  const handle = svg("circle", { class: "handle", r: 24 });
+  const root = plane(
+    WORDS.lookPicture, ...lines,
+    ...keys.map(([x, y]) => svg("circle", {
+      class: "key", cx: across(x), cy: down(y), r: 6,
+    })),
+    arrow, tip, ...keys.map(nameOf), handle,
+  );
+  handle.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    handle.setPointerCapture(event.pointerId);
+  });
+  handle.addEventListener("pointermove", (event) => {
+    if (!handle.hasPointerCapture(event.pointerId)) return;
+    const box = root.getBoundingClientRect();
+    const unit = box.width / (2 * REACH);
+    onDrag(
+      (event.clientX - box.left) / unit - REACH,
+      REACH - (event.clientY - box.top) / unit,
+    );
+  });
+  function show(query, weights) {
+    keys.forEach((key, j) => lineBetween(lines[j], query, key, weights[j]));
+    const [x, y] = [across(query[0]), down(query[1])];
+    arrow.setAttribute("d", `M${across(0)} ${down(0)}L${x} ${y}`);
+    const degrees = (Math.atan2(-query[1], query[0]) * 180) / Math.PI;
+    tip.setAttribute("transform", `translate(${x} ${y}) rotate(${degrees})`);
+    handle.setAttribute("cx", x);
+    handle.setAttribute("cy", y);
+  }
+  return { root, show };
+}
+
+function outPlane(values) {
+  const lines = values.map(() => svg("path", { class: "value-line" }));
+  const output = svg("path", {
+    class: "output", d: "M0 -11L11 0L0 11L-11 0z",
+  });
+  const alike = attend([0, 0], values, values).output;
+  const root = plane(
+    WORDS.outPicture, ...lines,
+    ...values.map(([x, y]) => svg("rect", {
+      class: "value", x: across(x) - 6, y: down(y) - 6, width: 12, height: 12,
+    })),
+    svg("circle", {
+      class: "mean", cx: across(alike[0]), cy: down(alike[1]), r: 8,
+    }),
+    output, ...values.map(nameOf),
+  );
+  function show(point, weights) {
+    values.forEach((value, j) =>
+      lineBetween(lines[j], point, value, weights[j]));
+    output.setAttribute(
+      "transform", `translate(${across(point[0])} ${down(point[1])})`,
+    );
+  }
+  return { root, show };
+}
+
+function weightBars(count) {
+  const bars = Array.from({ length: count }, (_, j) => {
+    const level = html("div", { class: "bar-level" });
+    const number = html("div", { class: "bar-weight" });
+    const root = html(
+      "div", { class: "bar" }, number,
+      html("div", { class: "bar-track" }, level),
+      html("div", { class: "bar-name", text: j + 1 }),
+    );
+    return { root, level, number };
+  });
+  const root = html("div", { class: "bars" }, ...bars.map((bar) => bar.root));
+  function show(weights) {
+    bars.forEach(({ level, number }, j) => {
+      level.style.transform = `scaleY(${weights[j]})`;
+      number.textContent = weights[j].toFixed(2);
+    });
+  }
+  return { root, show };
+}
+
+function panel(name, title, note, picture) {
+  return html(
+    "div", { class: `vitedu-panel ${name}` },
+    html("p", { class: "vitedu-panel-title", text: title }),
+    html("p", { class: "vitedu-panel-note", text: note }), picture,
+  );
+}
+
+// Calls `step` with the seconds since the last call, each frame in which
+// `root` is on the screen, between `start` and `stop`.
+function clock(root, step) {
+  let visible = false;
+  let running = false;
+  let frame = 0;
+  let before;
+  function tick(now) {
+    step((now - (before ?? now)) / 1000);
+    before = now;
+    frame = requestAnimationFrame(tick);
+  }
+  function settle() {
+    cancelAnimationFrame(frame);
+    before = undefined;
+    if (visible && running) frame = requestAnimationFrame(tick);
+  }
+  const observer = new IntersectionObserver(([entry]) => {
+    visible = entry.isIntersecting;
+    settle();
+  });
+  observer.observe(root);
+  function run(value) {
+    if (running === value) return;
+    running = value;
+    settle();
+  }
+  function dispose() {
+    observer.disconnect();
+    run(false);
+  }
+  return { run, dispose };
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "attention-plane", WORDS.label);
+  const keys = rowsOf(decodeArray(model.get("key_points")));
+  const values = rowsOf(decodeArray(model.get("value_points")));
+  // While it turns by itself the angle stays here: Python hears of it when
+  // the query stands still.
+  let angle = model.get("angle");
+
+  const take = (changes) =>
+    setTraits(model, { angle, playing: false, ...changes });
+  const look = lookPlane(keys, (x, y) => {
+    const degrees = (Math.atan2(y, x) * 180) / Math.PI;
+    take({
+      angle: (degrees + 360) % 360,
+      length: Math.min(MAX_LENGTH, Math.hypot(x, y)),
+    });
+  });
+  const out = outPlane(values);
+  const bars = weightBars(keys.length);
+  const direction = range({
+    label: WORDS.angle, min: 0, max: 360, value: angle,
+    format: (number) =>
+      sentence(WORDS.degrees, { angle: Math.round(number) }),
+    onInput: (degrees) => take({ angle: degrees }),
+  });
+  // A slider that moves by itself cannot be read or operated.
+  direction.input.addEventListener("focus", () => take({}));
+  const length = range({
+    label: WORDS.length, min: 0, max: MAX_LENGTH, step: 0.05,
+    value: model.get("length"), format: (number) => number.toFixed(2),
+    onInput: (number) => setTraits(model, { angle, length: number }),
+  });
+  const toggle = button("", () =>
+    setTraits(model, { angle, playing: !model.get("playing") }));
+
+  function show(speak) {
+    const radians = (angle * Math.PI) / 180;
+    const size = model.get("length");
+    const query = [size * Math.cos(radians), size * Math.sin(radians)];
+    const { weights, output } = attend(query, keys, values);
+    look.show(query, weights);
+    out.show(output, weights);
+    bars.show(weights);
+    direction.set(angle);
+    const most = weights.indexOf(Math.max(...weights));
+    frame.read(sentence(WORDS.reading, {
+      key: most + 1, weight: weights[most].toFixed(2),
+      x: tidy(output[0], 2), y: tidy(output[1], 2),
+    }), { speak });
+    frame.publish({ angle, length: size, query, weights, output });
+  }
+  const turning = clock(frame.root, (seconds) => {
+    angle = (angle + DEGREES_PER_SECOND * seconds) % 360;
+    show(false);
+  });
+  function update() {
+    const playing = model.get("playing");
+    angle = model.get("angle");
+    toggle.textContent = playing ? WORDS.pause : WORDS.play;
+    frame.root.dataset.playing = playing;
+    length.set(model.get("length"));
+    turning.run(playing);
+    show(!playing);
+  }
+
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    setTraits(model, { playing: false });
+  }
+  frame.root.append(
+    html("div", { class: "panels" },
+      panel("look", WORDS.lookTitle, WORDS.lookNote, look.root),
+      html("div", { class: "vitedu-controls" },
+        direction.root, length.root, html("div", {}, toggle)),
+      panel("weights", WORDS.weightsTitle, WORDS.weightsNote, bars.root),
+      panel("out", WORDS.outTitle, WORDS.outNote, out.root)),
+    ...frame.reading,
+  );
+  update();
+  const redraw = onceAFrame(update);
+  const ignore = onTraits(model, ["angle", "length", "playing"], redraw);
+  return () => {
+    ignore();
+    redraw.cancel();
+    turning.dispose();
+    frame.dispose();
+  };
+}
+
+export default { render };

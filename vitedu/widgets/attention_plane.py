@@ -1,0 +1,99 @@
+"""Attention in the plane: a query turns, and the output follows."""
+
+import math
+
+import numpy as np
+
+from vitedu.widgets.base import Array, Explorer, Flag, Number
+
+KEY_POINTS = (
+    (2.44, 0.89),
+    (0.52, 1.93),
+    (-1.61, 2.29),
+    (-1.58, 0.28),
+    (-1.92, -1.61),
+    (0.19, -2.19),
+    (2.38, -1.66),
+)
+VALUE_POINTS = (
+    (-2.2, 1.6),
+    (1.9, 2.3),
+    (2.6, -0.4),
+    (0.3, 0.4),
+    (-0.6, -2.5),
+    (-2.7, -0.8),
+    (1.5, -2.2),
+)
+MAX_LENGTH = 4.0
+
+
+class AttentionPlane(Explorer):
+    """One query, a few keys and their values, all of them in the plane.
+
+    Args:
+        key_points: Points in [-4, 4], (key, 2).
+        value_points: Points in [-4, 4], (key, 2).
+        angle: Direction of the query in degrees, counter-clockwise.
+        length: Of the query.
+        playing: Whether the query turns by itself. A reader who asked for
+            reduced motion gets a still picture first.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: Points outside the plane that is drawn, or other numbers
+            of keys and of values.
+    """
+
+    files = "attention_plane"
+
+    key_points = Array("key 2", default=KEY_POINTS)
+    value_points = Array("key 2", default=VALUE_POINTS)
+    angle = Number(35.0, low=0.0, high=360.0)
+    length = Number(2.5, low=0.0, high=MAX_LENGTH)
+    playing = Flag(True)
+
+    def __init__(self, **traits: object) -> None:
+        super().__init__(**traits)
+        keys, values = self.key_points, self.value_points
+        if len(keys) != len(values):
+            raise ValueError(
+                "key_points and value_points must have as many rows, "
+                f"got {len(keys)} and {len(values)}"
+            )
+        for name in ("key_points", "value_points"):
+            if abs(getattr(self, name)).max() > MAX_LENGTH:
+                raise ValueError(
+                    f"{name} must lie in [-4, 4], got {getattr(self, name)}"
+                )
+
+
+def attend(
+    query: np.ndarray, keys: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weights (key,) and output (2,) of one query (2,).
+
+    Args:
+        query: The query, (2,).
+        keys: The keys, (key, 2).
+        values: The values, (key, 2).
+    """
+    scores = keys @ query / math.sqrt(2)
+    weights = np.exp(scores - scores.max())
+    weights /= weights.sum()
+    return weights, weights @ values
+
+
+def readings(explorer: AttentionPlane) -> dict[str, np.ndarray]:
+    """What the page shows for the present settings of an explorer.
+
+    Returns:
+        query (2,), weights (key,), output (2,).
+    """
+    angle = math.radians(explorer.angle)
+    query = explorer.length * np.array([math.cos(angle), math.sin(angle)])
+    weights, output = attend(
+        query,
+        explorer.key_points.astype(np.float64),
+        explorer.value_points.astype(np.float64),
+    )
+    return {"query": query, "weights": weights, "output": output}

@@ -1,0 +1,205 @@
+"""What all explorers share: loading their scripts, checking their inputs."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import numpy as np
+from traitlets import HasTraits, TraitType
+
+_FOLDER = Path(__file__).parent
+DTYPES = ("float64", "float32", "float16", "int32", "uint8")
+
+
+class Explorer(anywidget.AnyWidget):
+    """An interactive figure that computes and draws in the browser.
+
+    A subclass sets `files`, the common name of its script and its style
+    sheet in this folder; both are put after `common.js` and `common.css`, so
+    that each explorer is one self-contained module. A long script is cut
+    into `parts`, put between the two.
+
+    Raises:
+        TypeError: An argument that is no trait, or a missing array.
+    """
+
+    files: str
+    parts: tuple[str, ...] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # An instance gets a subclass of its own when anywidget adds traits
+        # to it; that one must keep them.
+        if "files" in cls.__dict__:
+            scripts = ("common", *cls.parts, cls.files)
+            cls._esm = _joined(*(f"{script}.js" for script in scripts))
+            cls._css = _joined("common.css", f"{cls.files}.css")
+        super().__init_subclass__(**kwargs)
+
+    def __init__(self, **traits: Any) -> None:
+        name = type(self).__name__
+        for given in traits:
+            if not self.has_trait(given):
+                raise TypeError(f"{name} has no argument {given!r}")
+        for trait in self.traits(required=True):
+            if trait not in traits:
+                raise TypeError(f"{name} needs the argument {trait!r}")
+        super().__init__(**traits)
+
+    def __repr__(self) -> str:
+        # Without an address in it: two runs of a chapter print the same.
+        return f"{type(self).__name__}()"
+
+
+class Number(TraitType):
+    """A finite real number in [low, high], synchronised with the page."""
+
+    def __init__(self, default: float, *, low: float, high: float) -> None:
+        super().__init__(default)
+        self.low, self.high = low, high
+        self.tag(sync=True)
+
+    def validate(self, obj: HasTraits | None, value: Any) -> float:
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise TypeError(f"{self.name} must be a number, got {value!r}")
+        _check_interval(self, value)
+        return float(value)
+
+
+class Integer(TraitType):
+    """An integer in [low, high], synchronised with the page."""
+
+    def __init__(self, default: int, *, low: int, high: int) -> None:
+        super().__init__(default)
+        self.low, self.high = low, high
+        self.tag(sync=True)
+
+    def validate(self, obj: HasTraits | None, value: Any) -> int:
+        if not isinstance(value, Integral) or isinstance(value, bool):
+            raise TypeError(f"{self.name} must be an integer, got {value!r}")
+        _check_interval(self, value)
+        return int(value)
+
+
+class Flag(TraitType):
+    """True or False, synchronised with the page."""
+
+    def __init__(self, default: bool) -> None:
+        super().__init__(default)
+        self.tag(sync=True)
+
+    def validate(self, obj: HasTraits | None, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise TypeError(
+                f"{self.name} must be True or False, got {value!r}"
+            )
+        return value
+
+
+class Choice(TraitType):
+    """One of a few words, synchronised with the page; the first is usual."""
+
+    def __init__(self, *options: str) -> None:
+        super().__init__(options[0])
+        self.options = options
+        self.tag(sync=True)
+
+    def validate(self, obj: HasTraits | None, value: Any) -> str:
+        if value not in self.options:
+            raise ValueError(
+                f"{self.name} must be one of {self.options}, got {value!r}"
+            )
+        return value
+
+
+class Array(TraitType):
+    """A numpy array that travels to the page as its raw bytes.
+
+    `axes` names the axes, one word each; a word that is a number fixes the
+    size of its axis: "key 2". The array is kept read-only in `dtype`, so what
+    Python reads back is exactly what the page computes with. Without a
+    default the array must be given.
+    """
+
+    def __init__(
+        self,
+        axes: str,
+        *,
+        dtype: str = "float32",
+        default: Sequence | None = None,
+    ) -> None:
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {DTYPES}, got {dtype!r}")
+        self.axes, self.dtype = axes.split(), dtype
+        if default is None:
+            super().__init__()
+        else:
+            super().__init__(_frozen(np.array(default, dtype)))
+        self.tag(sync=True, to_json=_to_page, required=default is None)
+
+    def validate(self, obj: HasTraits | None, value: Any) -> np.ndarray:
+        if not isinstance(value, np.ndarray):
+            raise TypeError(
+                f"{self.name} must be a numpy array, "
+                f"got {type(value).__name__}"
+            )
+        self._check_shape(value.shape)
+        self._check_dtype(value.dtype)
+        with np.errstate(over="ignore"):
+            kept = value.astype(self.dtype)
+        wrapped = kept.dtype.kind in "iu" and (kept != value).any()
+        if wrapped or not np.isfinite(kept).all():
+            raise ValueError(
+                f"{self.name} must be finite numbers within {self.dtype}, "
+                f"got values from {value.min()} to {value.max()}"
+            )
+        return _frozen(kept)
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        fits = len(shape) == len(self.axes) and all(
+            size == int(axis) if axis.isdigit() else size > 0
+            for size, axis in zip(shape, self.axes, strict=True)
+        )
+        if not fits:
+            raise ValueError(
+                f"{self.name} must have the axes ({' '.join(self.axes)}), "
+                f"none empty, got shape {shape}"
+            )
+
+    def _check_dtype(self, dtype: np.dtype) -> None:
+        # A cast within the kind (float64 to float32) rounds; a cast from
+        # float to integer would cut digits off in silence.
+        if not np.can_cast(dtype, self.dtype, casting="same_kind"):
+            raise TypeError(
+                f"{self.name} must be convertible to {self.dtype}, got {dtype}"
+            )
+
+
+def _joined(*names: str) -> str:
+    texts = [(_FOLDER / name).read_text(encoding="utf-8") for name in names]
+    return "\n".join(texts)
+
+
+def _check_interval(trait: Number | Integer, value: float) -> None:
+    # Written so that NaN fails too.
+    if not trait.low <= value <= trait.high:
+        raise ValueError(
+            f"{trait.name} must lie in [{trait.low}, {trait.high}], "
+            f"got {value}"
+        )
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.setflags(write=False)
+    return array
+
+
+def _to_page(array: np.ndarray, widget: Explorer) -> dict[str, Any]:
+    """The form that `decodeArray` in common.js reads (little-endian)."""
+    little = array.astype(array.dtype.newbyteorder("<"))
+    return {
+        "data": little.tobytes(),
+        "shape": list(array.shape),
+        "dtype": array.dtype.name,
+    }

@@ -1,0 +1,258 @@
+// Helpers that every explorer uses. This text stands before an explorer's own
+// script, in the same module.
+
+const SVG = "http://www.w3.org/2000/svg";
+let lastId = 0;
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "text") node.textContent = value;
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+function html(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+// The frame of an explorer, with the line that says its current reading. The
+// visible line follows every movement; screen readers get the sentence once
+// the reader has stopped moving.
+function explorer(el, name, label) {
+  const visible = html("p", {
+    class: "vitedu-reading", "aria-hidden": "true",
+  });
+  const spoken = html("p", { class: "vitedu-hidden", "aria-live": "polite" });
+  const root = html("section", {
+    class: `vitedu-explorer vitedu-${name}`, "aria-label": label,
+  });
+  el.append(root);
+  let timer;
+  function read(sentence, { speak = true } = {}) {
+    visible.textContent = sentence;
+    clearTimeout(timer);
+    // The first sentence stands there to be read; it is no news.
+    if (!spoken.textContent) spoken.textContent = sentence;
+    if (!speak) return;
+    timer = setTimeout(() => (spoken.textContent = sentence), 300);
+  }
+  // Figures that a test, or another script, reads off the page.
+  function publish(values) {
+    for (const [key, value] of Object.entries(values)) {
+      root.dataset[key] =
+        typeof value === "object" ? JSON.stringify(Array.from(value)) : value;
+    }
+  }
+  function dispose() {
+    clearTimeout(timer);
+    root.remove();
+  }
+  return { root, reading: [visible, spoken], read, publish, dispose };
+}
+
+function control(label, input, output) {
+  input.id = `vitedu-${(lastId += 1)}`;
+  const head = html(
+    "div", { class: "vitedu-control-head" },
+    html("label", { for: input.id, text: label }), ...(output ? [output] : []),
+  );
+  return html("div", { class: "vitedu-control" }, head, input);
+}
+
+// A slider. `log: true` gives every doubling the same length; the arrow keys
+// then still move by `step`, and Page Up and Page Down double and halve.
+function range({ label, min, max, step = 1, value, log, format, onInput }) {
+  const output = html("output", { "aria-hidden": "true" });
+  const input = html("input", {
+    type: "range",
+    min: log ? 0 : min, max: log ? 1 : max, step: log ? "any" : step,
+    oninput: () => move(fromSlider(Number(input.value))),
+    onkeydown: log ? onKey : () => {},
+  });
+  const root = control(label, input, output);
+  let current = value;
+
+  function fromSlider(position) {
+    return log ? min * (max / min) ** position : position;
+  }
+  function rounded(number) {
+    const steps = Math.round((number - min) / step);
+    const tidy = Number((min + steps * step).toFixed(6));
+    return Math.min(max, Math.max(min, tidy));
+  }
+  function set(number) {
+    current = number;
+    input.value = log ? Math.log(number / min) / Math.log(max / min) : number;
+    output.textContent = format(number);
+    input.setAttribute("aria-valuetext", format(number));
+  }
+  function move(number) {
+    set(rounded(number));
+    onInput(current);
+  }
+  function onKey(event) {
+    const moved = {
+      ArrowRight: current + step, ArrowUp: current + step,
+      ArrowLeft: current - step, ArrowDown: current - step,
+      PageUp: current * 2, PageDown: current / 2, Home: min, End: max,
+    }[event.key];
+    if (moved === undefined) return;
+    event.preventDefault();
+    move(moved);
+  }
+  set(value);
+  return { root, input, set };
+}
+
+// `options` is a list of [value, text].
+function select({ label, options, value, onInput }) {
+  const input = html(
+    "select", { onchange: () => onInput(input.value) },
+    ...options.map(([key, text]) => html("option", { value: key, text })),
+  );
+  const root = control(label, input);
+  input.value = value;
+  return { root, input, set: (key) => (input.value = key) };
+}
+
+function button(label, onClick) {
+  return html("button", {
+    type: "button", class: "vitedu-button", text: label, onclick: onClick,
+  });
+}
+
+// Calls `draw` at most once a frame, however often it is asked.
+function onceAFrame(draw) {
+  let pending = 0;
+  function ask() {
+    pending ||= requestAnimationFrame(() => {
+      pending = 0;
+      draw();
+    });
+  }
+  ask.cancel = () => cancelAnimationFrame(pending);
+  return ask;
+}
+
+// Calls `ask` when `node` changes its width; returns the way to stop that.
+function onWidth(node, ask) {
+  let width = 0;
+  const observer = new ResizeObserver(() => {
+    if (node.clientWidth === width) return;
+    width = node.clientWidth;
+    ask();
+  });
+  observer.observe(node);
+  return () => observer.disconnect();
+}
+
+// Calls `ask` when one of these traits changes, from wherever; returns the
+// way to stop that.
+function onTraits(model, names, ask) {
+  for (const name of names) model.on(`change:${name}`, ask);
+  return () => {
+    for (const name of names) model.off(`change:${name}`, ask);
+  };
+}
+
+function setTraits(model, values) {
+  for (const [name, value] of Object.entries(values)) model.set(name, value);
+  model.save_changes();
+}
+
+// A number in about `digits` significant digits, as a person would write it.
+function tidy(number, digits = 3) {
+  if (number === 0) return "0";
+  const size = Math.abs(number);
+  if (size < 1e-3 || size >= 1e5) {
+    const [mantissa, power] = number.toExponential(1).split("e");
+    return `${mantissa} × 10${superscript(Number(power))}`;
+  }
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  return number.toFixed(decimals).replace("-", "−");
+}
+
+function superscript(integer) {
+  const signs = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴",
+    5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+  return [...String(integer)].map((sign) => signs[sign]).join("");
+}
+
+// The words of a sentence around its numbers: "{n} keys", {n: 4} -> "4 keys".
+function sentence(template, values) {
+  return template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+}
+
+// {data: DataView, shape, dtype} as Python sent it -> {data: typed, shape}.
+function decodeArray({ data, shape, dtype }) {
+  const bytes = data.buffer.slice(
+    data.byteOffset, data.byteOffset + data.byteLength,
+  );
+  const typed = {
+    float64: Float64Array, float32: Float32Array, int32: Int32Array,
+    uint8: Uint8Array, float16: Uint16Array,
+  }[dtype];
+  if (!typed) throw new TypeError(`cannot decode an array of ${dtype}`);
+  const raw = new typed(bytes);
+  return { data: dtype === "float16" ? fromHalf(raw) : raw, shape };
+}
+
+// IEEE 754 half precision: 1 bit sign, 5 bits exponent, 10 bits fraction.
+function fromHalf(halves) {
+  return Float32Array.from(halves, (half) => {
+    const sign = half & 0x8000 ? -1 : 1;
+    const exponent = (half >> 10) & 0x1f;
+    const fraction = half & 0x3ff;
+    if (exponent === 0) return sign * fraction * 2 ** -24;
+    return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+  });
+}
+
+// Standard normal numbers from a seed: mulberry32, then Box and Muller. The
+// Python twin is `normal_numbers` in softmax_scaling.py.
+function normalNumbers(seed) {
+  let state = seed >>> 0;
+  let spare = null;
+  function uniform() {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+  return function next() {
+    if (spare !== null) {
+      const kept = spare;
+      spare = null;
+      return kept;
+    }
+    const radius = Math.sqrt(-2 * Math.log(1 - uniform()));
+    const angle = 2 * Math.PI * uniform();
+    spare = radius * Math.sin(angle);
+    return radius * Math.cos(angle);
+  };
+}
+
+function softmax(scores) {
+  let largest = -Infinity;
+  for (const score of scores) largest = Math.max(largest, score);
+  const weights = Float64Array.from(scores, (s) => Math.exp(s - largest));
+  let total = 0;
+  for (const weight of weights) total += weight;
+  return weights.map((weight) => weight / total);
+}
+
+// In nats; a weight of zero adds nothing.
+function entropy(weights) {
+  let sum = 0;
+  for (const weight of weights) {
+    if (weight > 0) sum -= weight * Math.log(weight);
+  }
+  return sum;
+}

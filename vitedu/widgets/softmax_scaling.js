@@ -1,0 +1,127 @@
+// Why scores are divided by the square root of head_dim.
+
+const WORDS = {
+  label: "Softmax scaling explorer",
+  headDim: "head_dim",
+  numKeys: "number of keys",
+  scale: "scores are multiplied by",
+  scales: {
+    "1/sqrt(head_dim)": "1/√head_dim",
+    "none": "1 (no scaling)",
+    "1/sqrt(d_model)": "1/√d_model (12 heads)",
+    "temperature": "1/temperature",
+  },
+  temperature: "temperature",
+  newDraw: "New draw",
+  hint: "Arrow keys move a slider by one step; Page Up and Page Down double "
+    + "and halve.",
+  scores: "Scores of one query, one dot a key",
+  scoresNote: "Standard deviation {one}, all queries {all}; dashed: "
+    + "√head_dim × scale = {theory}.",
+  weights: "Its softmax weights, one bar a key",
+  weightsNote: "Largest {largest}; dashed: all keys alike, 1/{n}. "
+    + "Square-root axis.",
+  entropy: "Entropy, mean of 64 queries",
+  entropyNote: "{entropy} nats, at most ln {n} = {most}.",
+  oneKey: "one key takes all",
+  allKeys: "all keys alike",
+  gradient: "Gradient of each of 64 queries",
+  gradientNote: "Dead (below 10⁻³): {dead} %. Median {median}; "
+    + "10 % below {p10}.",
+  deadZone: "dead",
+  median: "median",
+  tenth: "10 %",
+  reading: "Largest weight {largest}. Entropy {entropy} of at most {most}. "
+    + "Dead queries: {dead} %. Median gradient {median}.",
+};
+
+const TRAITS = ["head_dim", "num_keys", "scale", "temperature", "seed"];
+
+function render({ model, el }) {
+  const frame = explorer(el, "softmax-scaling", WORDS.label);
+  const panels = {
+    scores: chartPanel(WORDS.scores, 100, scoresChart),
+    weights: chartPanel(WORDS.weights, 100, weightsChart),
+    entropy: chartPanel(WORDS.entropy, 62, entropyChart),
+    gradient: chartPanel(WORDS.gradient, 102, gradientChart),
+  };
+  const choose = (name) => (value) => setTraits(model, { [name]: value });
+  const slider = (name, label, min, max, step, format) => range({
+    label, min, max, step, format, log: true, value: model.get(name),
+    onInput: choose(name),
+  });
+  const controls = {
+    head_dim: slider("head_dim", WORDS.headDim, 1, 1024, 1, String),
+    num_keys: slider("num_keys", WORDS.numKeys, 2, MAX_KEYS, 1, String),
+    scale: select({
+      label: WORDS.scale, options: Object.entries(WORDS.scales),
+      value: model.get("scale"), onInput: choose("scale"),
+    }),
+    temperature: slider(
+      "temperature", WORDS.temperature, 0.25, 64, 0.05, (t) => t.toFixed(2),
+    ),
+  };
+  const newDraw = button(WORDS.newDraw, () =>
+    setTraits(model, { seed: (model.get("seed") + 1) % 2 ** 32 }));
+  let draw;
+  let seed;
+
+  function update({ speak = true } = {}) {
+    // Read before anything is written, or the page is laid out twice.
+    const width = Math.max(200, panels.scores.root.clientWidth);
+    if (seed !== model.get("seed")) {
+      seed = model.get("seed");
+      draw = makeDraw(seed);
+    }
+    for (const [name, { set }] of Object.entries(controls)) {
+      set(model.get(name));
+    }
+    controls.temperature.input.disabled = model.get("scale") !== "temperature";
+    const headDim = model.get("head_dim");
+    const scale = scaleFactor(
+      model.get("scale"), headDim, model.get("temperature"),
+    );
+    const values = readings(draw, headDim, model.get("num_keys"), scale);
+    show(values, width, speak);
+  }
+
+  function show(values, width, speak) {
+    const words = {
+      n: values.numKeys, one: tidy(values.scoreStd, 2),
+      all: tidy(values.scoreStdAll, 2), theory: tidy(values.theoryStd, 2),
+      largest: tidy(Math.max(...values.weights), 2),
+      entropy: tidy(values.entropy), most: tidy(values.maxEntropy),
+      dead: Math.round(100 * values.deadShare),
+      median: tidy(values.gradMedian, 2), p10: tidy(values.gradP10, 2),
+    };
+    for (const [name, panel] of Object.entries(panels)) {
+      panel.show(sentence(WORDS[`${name}Note`], words), values, width);
+    }
+    frame.read(sentence(WORDS.reading, words), { speak });
+    frame.publish({ ...values, seed });
+  }
+
+  frame.root.append(
+    html("div", { class: "vitedu-controls" },
+      ...Object.values(controls).map(({ root }) => root),
+      html("div", {}, newDraw)),
+    html("p", { class: "vitedu-panel-note", text: WORDS.hint }),
+    html("div", { class: "vitedu-panels" },
+      ...Object.values(panels).map(({ root }) => root)),
+    ...frame.reading,
+  );
+  update({ speak: false });
+  const redraw = onceAFrame(() => update());
+  const ignoreTraits = onTraits(model, TRAITS, redraw);
+  const ignoreWidth = onWidth(
+    frame.root, onceAFrame(() => update({ speak: false })),
+  );
+  return () => {
+    ignoreTraits();
+    ignoreWidth();
+    redraw.cancel();
+    frame.dispose();
+  };
+}
+
+export default { render };

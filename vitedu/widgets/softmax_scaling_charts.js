@@ -1,0 +1,133 @@
+// The charts of the explorer SoftmaxScaling. Every one has the same margins,
+// so that their axes line up.
+
+const LEFT = 34;
+const RIGHT = 12;
+
+function axis(width, y, ticks, place) {
+  const line = svg("path", {
+    class: "axis", d: `M${LEFT} ${y}H${width - RIGHT}`,
+  });
+  return [line, ...ticks.flatMap(([value, text]) => {
+    const x = place(value);
+    return [
+      svg("path", { class: "axis", d: `M${x} ${y}v5` }),
+      svg("text", { x, y: y + 18, "text-anchor": "middle", text }),
+    ];
+  })];
+}
+
+// Points that are many and overlap get different heights, always the same.
+function spreadOut(values, place, top, height) {
+  return Array.from(values, (value, i) => [
+    place(value), top + height * ((0.5 + i * 0.618034) % 1),
+  ]);
+}
+
+const dotsPath = (points) => points.map(([x, y]) => `M${x} ${y}h0`).join("");
+
+// Linear near zero and logarithmic far away: spreads of 1 and of 32 both show.
+function scoresChart(width, { scores, scoreStd, theoryStd }) {
+  const limit = Math.asinh(600);
+  const half = (width - LEFT - RIGHT) / 2;
+  const place = (score) => LEFT + half
+    + (half * Math.max(-limit, Math.min(limit, Math.asinh(score)))) / limit;
+  const ticks = [-100, -10, -1, 0, 1, 10, 100]
+    .map((value) => [value, String(value).replace("-", "−")]);
+  const at = (std) => `M${place(-std)} 6V78M${place(std)} 6V78`;
+  return [
+    svg("path", {
+      class: "keys", d: dotsPath(spreadOut(scores, place, 22, 46)),
+      "stroke-width": scores.length > 64 ? 5 : 8,
+    }),
+    svg("path", { class: "theory", d: at(theoryStd) }),
+    svg("path", {
+      class: "spread", d: `M${place(-scoreStd)} 10H${place(scoreStd)}`,
+    }),
+    ...axis(width, 80, ticks, place),
+  ];
+}
+
+// The root keeps the small weights of many keys apart from zero.
+function weightsChart(width, { weights }) {
+  const step = (width - LEFT - RIGHT) / weights.length;
+  const bar = step * (weights.length > 64 ? 1 : 0.8);
+  const y = (weight) => 92 - 80 * Math.sqrt(weight);
+  const d = Array.from(weights, (weight, j) =>
+    `M${LEFT + j * step} 92V${y(weight)}h${bar}V92z`).join("");
+  const alike = y(1 / weights.length);
+  return [
+    svg("path", { class: "bars", d }),
+    svg("path", { class: "theory", d: `M${LEFT} ${alike}H${width - RIGHT}` }),
+    svg("path", {
+      class: "axis", d: `M${LEFT} 12V92H${width - RIGHT}`, fill: "none",
+    }),
+    ...[0, 0.1, 0.5, 1].map((weight) => svg("text", {
+      x: LEFT - 6, y: y(weight) + 4, "text-anchor": "end", text: weight,
+    })),
+  ];
+}
+
+function entropyChart(width, { entropy: mean, maxEntropy }) {
+  const full = width - LEFT - RIGHT;
+  const bar = { x: LEFT, y: 14, height: 22, rx: 4 };
+  return [
+    svg("rect", { class: "track", width: full, ...bar }),
+    svg("rect", { class: "level", width: (full * mean) / maxEntropy, ...bar }),
+    svg("text", { x: LEFT, y: 54, text: WORDS.oneKey }),
+    svg("text", {
+      x: width - RIGHT, y: 54, "text-anchor": "end", text: WORDS.allKeys,
+    }),
+  ];
+}
+
+function gradientChart(width, { gradNorms, gradP10, gradMedian }) {
+  const [low, high] = [-12, 3];
+  const full = width - LEFT - RIGHT;
+  const place = (norm) => LEFT
+    + (full * (Math.max(low, Math.min(high, Math.log10(norm))) - low))
+      / (high - low);
+  const points = spreadOut(gradNorms, place, 34, 40);
+  const isDead = (_, i) => gradNorms[i] < DEAD_BELOW;
+  const border = place(DEAD_BELOW);
+  const ticks = [-12, -9, -6, -3, 0, 3].map((power) =>
+    [10 ** power, (power === low ? "≤ 10" : "10") + superscript(power)]);
+  const cross = ([x, y]) => `M${x - 3} ${y - 3}l6 6m0 -6l-6 6`;
+  const mark = (norm, text, anchor, dx) => [
+    svg("path", { class: "mark", d: `M${place(norm)} 18V78` }),
+    svg("text", {
+      class: "strong", x: place(norm) + dx, y: 28, "text-anchor": anchor, text,
+    }),
+  ];
+  return [
+    svg("rect", {
+      class: "dead-zone", x: LEFT, y: 0, width: border - LEFT, height: 80,
+    }),
+    svg("text", { x: LEFT + 6, y: 14, text: WORDS.deadZone }),
+    svg("path", { class: "theory", d: `M${border} 0V80` }),
+    svg("path", {
+      class: "alive", d: dotsPath(points.filter((p, i) => !isDead(p, i))),
+    }),
+    svg("path", {
+      class: "dead", d: points.filter(isDead).map(cross).join(""),
+    }),
+    ...mark(gradP10, WORDS.tenth, "end", -4),
+    ...mark(gradMedian, WORDS.median, "start", 4),
+    ...axis(width, 80, ticks, place),
+  ];
+}
+
+function chartPanel(title, height, chart) {
+  const note = html("p", { class: "vitedu-panel-note" });
+  const picture = svg("svg", { role: "img", "aria-label": title, height });
+  const root = html(
+    "div", { class: "vitedu-panel" },
+    html("p", { class: "vitedu-panel-title", text: title }), note, picture,
+  );
+  function show(text, values, width) {
+    picture.setAttribute("width", width);
+    picture.replaceChildren(...chart(width, values));
+    note.textContent = text;
+  }
+  return { root, show };
+}
