@@ -259,6 +259,43 @@ def test_a_click_on_a_dot_chooses_its_head(show):
     expect(page.get_by_text("Where layer 2, head 4 looks")).to_be_visible()
 
 
+def test_a_click_beside_a_dot_chooses_the_nearest(show):
+    page = show(make())
+    dot = page.locator('.dot[data-layer="2"][data-head="3"]')
+    box = dot.locator(".ring").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] + 4)
+    expect(dot).to_have_attribute("aria-checked", "true")
+
+
+def nearly_uniform() -> np.ndarray:
+    maps = make_maps().astype(np.float64)
+    return 0.95 / maps.shape[-1] + 0.05 * maps
+
+
+def with_a_head_that_looks_only_at_itself() -> np.ndarray:
+    maps = make_maps()
+    maps[:, :, 0, 0] = np.eye(maps.shape[-1])
+    return maps
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_the_axis_starts_at_zero_or_says_that_it_does_not(show, narrow):
+    maps = with_a_head_that_looks_only_at_itself()
+    page = show(make(nearly_uniform() if narrow else maps))
+    notes = page.locator(".vitedu-panel-note").all_inner_texts()
+    assert any("does not start at 0" in note for note in notes) == narrow
+    low, high = (
+        page.locator(".dot").evaluate_all(
+            f"dots => Math.{end}(...dots.map(dot => "
+            "dot.getBoundingClientRect().y))"
+        )
+        for end in ("min", "max")
+    )
+    # The dots use the height of the plot in both cases.
+    height = page.locator(".plot").bounding_box()["height"]
+    assert high - low > 0.25 * height
+
+
 def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(show):
     page = show(make())
     page.clock.install()

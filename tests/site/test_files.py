@@ -138,3 +138,9 @@ def test_the_shipped_katex_is_the_one_that_draws(root):
     fonts = set(re.findall(r"fonts/([\w-]+\.woff2)", css))
     shipped = {p.name for p in (ROOT / "book/web/katex/fonts").iterdir()}
     assert fonts == shipped
+
+
+def test_the_icon_fonts_hold_only_what_the_pages_use(site):
+    fonts = list(site.folder.rglob("fa-*.woff2"))
+    assert fonts
+    assert max(font.stat().st_size for font in fonts) < 10_000
