@@ -47,7 +47,8 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
 
-bench: $(VENV)/.installed-dev ## page weight and Lighthouse of the site
+bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
+	$(BIN)/python -m benchmarks.models
 	$(BIN)/jupyter-book build .
 	$(BIN)/python -m benchmarks.page_weight $(SITE)
 	$(BIN)/python -m benchmarks.lighthouse $(SITE)
