@@ -261,10 +261,9 @@ def test_a_click_on_a_dot_chooses_its_head(show):
 
 def test_a_click_beside_a_dot_chooses_the_nearest(show):
     page = show(make())
-    dot = page.locator('.dot[data-layer="2"][data-head="3"]')
-    box = dot.locator(".ring").bounding_box()
+    box = dot(page, 2, 3).locator(".ring").bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] + 4)
-    expect(dot).to_have_attribute("aria-checked", "true")
+    expect(dot(page, 2, 3)).to_have_attribute("aria-checked", "true")
 
 
 def nearly_uniform() -> np.ndarray:

@@ -13,7 +13,10 @@ from sphinx.application import Sphinx
 
 SHEET = "_static/styles/pydata-sphinx-theme.css"
 FONTS = "vendor/fontawesome/webfonts"
-THEME = Path(pydata_sphinx_theme.__file__).parent / "theme"
+THEME = (
+    Path(pydata_sphinx_theme.__file__).parent
+    / "theme/pydata_sphinx_theme/static"
+)
 # A character in a style sheet, by its number: "\\f0c9".
 CHARACTER = re.compile(r"\\([0-9a-fA-F]{2,6})")
 NAME = re.compile(r"\bfa-[\w-]+")
@@ -52,11 +55,10 @@ def shrink_fonts(static: Path) -> None:
         for number in CHARACTER.findall(sheet.read_text(encoding="utf-8"))
     }
     options = subset.Options(flavor="woff2")
-    for font_file in (static / FONTS).glob("*.woff2"):
-        # From the theme's own copy: ours may have lost a glyph already.
-        original = THEME / "pydata_sphinx_theme/static" / FONTS
-        font = subset.load_font(original / font_file.name, options)
+    # The theme's own fonts: those of the site may have lost a glyph already.
+    for original in (THEME / FONTS).glob("*.woff2"):
+        font = subset.load_font(original, options)
         subsetter = subset.Subsetter(options)
         subsetter.populate(unicodes=characters)
         subsetter.subset(font)
-        subset.save_font(font, font_file, options)
+        subset.save_font(font, static / FONTS / original.name, options)
