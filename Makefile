@@ -48,7 +48,9 @@ reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
 
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
+	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt
 	$(BIN)/python -m benchmarks.models
+	$(BIN)/python -m benchmarks.decoding
 	$(BIN)/jupyter-book build .
 	$(BIN)/python -m benchmarks.page_weight $(SITE)
 	$(BIN)/python -m benchmarks.lighthouse $(SITE)

@@ -1,7 +1,7 @@
-"""Speed of our ViT against the same ViT built from PyTorch's own encoder.
+"""Speed of our models against the same models of other libraries.
 
-Both have equal sizes and run in turn, in one process, so that only their
-ratio counts; below 1 ours is faster. Run it with:
+All have equal sizes and run in turn, in one process, so that only their ratio
+counts; below 1 ours is faster. Run it with:
     python -m benchmarks.models
 """
 
@@ -13,94 +13,100 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from vitedu.config import ViTConfig
+from benchmarks import peers
+from vitedu.config import TransformerConfig, ViTConfig
+from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
-ROUNDS = 9
-CASES = {
-    "digits, batch 32": (ViTConfig.digits(), 32),
-    "ViT-Ti/16, batch 2": (ViTConfig.ti16(), 2),
+# Config, batch, rounds.
+VITS = {
+    "ViT-B/16, batch 2": (ViTConfig.b16(), 2, 9),
+    "ViT-Ti/16, batch 8": (ViTConfig.ti16(), 8, 11),
+    "digits, batch 32": (ViTConfig.digits(drop_path=0.0), 32, 61),
 }
-
-
-class PeerViT(nn.Module):
-    """A ViT of the same sizes around nn.TransformerEncoder."""
-
-    def __init__(self, config: ViTConfig) -> None:
-        super().__init__()
-        width = config.d_model
-        self.embed = nn.Conv2d(
-            config.num_channels, width, config.patch_size, config.patch_size
-        )
-        self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
-        self.position = nn.Parameter(
-            torch.randn(1, config.num_patches + 1, width)
-        )
-        layer = nn.TransformerEncoderLayer(
-            width,
-            config.num_heads,
-            config.d_ff,
-            dropout=0.0,
-            activation="gelu",
-            batch_first=True,
-            norm_first=True,
-        )
-        self.encoder = nn.TransformerEncoder(
-            layer,
-            config.num_layers,
-            norm=nn.LayerNorm(width),
-            enable_nested_tensor=False,
-        )
-        self.head = nn.Linear(width, config.num_classes)
-
-    def forward(self, images: Tensor) -> Tensor:
-        patches = self.embed(images).flatten(2).transpose(1, 2)
-        prefix = self.cls_token.expand(len(images), -1, -1)
-        tokens = torch.cat([prefix, patches], dim=1) + self.position
-        return self.head(self.encoder(tokens)[:, 0])
+SEQ2SEQ = TransformerConfig(
+    src_vocab_size=1000,
+    tgt_vocab_size=1000,
+    d_model=256,
+    num_layers=3,
+    num_heads=8,
+    d_ff=1024,
+)
 
 
 def main() -> None:
-    """Print one line per case."""
+    """Print one line per case and peer."""
     torch.set_num_threads(2)
-    print("median time of ours / PyTorch's    forward  training step")
-    for name, (config, batch) in CASES.items():
-        torch.manual_seed(0)
-        ours, peer = VisionTransformer(config), PeerViT(config)
-        shape = batch, config.num_channels, *[config.image_size] * 2
+    print("median time, ours / peer's")
+    for name, (config, batch, rounds) in VITS.items():
+        models = {"ours": VisionTransformer(config)}
+        for peer, build in peers.vision_transformers(config).items():
+            models[peer] = build()
+        shape = batch, config.num_channels, *config.image_shape
         images = torch.randn(shape)
         labels = torch.randint(config.num_classes, (batch,))
-        forward = ratio(infer, ours, peer, images)
-        step = ratio(train, ours, peer, images, labels)
-        print(f"{name:33} {forward:8.2f} {step:14.2f}")
+        for task in (infer, differentiate, train):
+            report(
+                f"{name}: {task.__name__}",
+                models,
+                rounds,
+                task,
+                labels,
+                images,
+            )
+    models = {
+        "ours": Transformer(SEQ2SEQ),
+        "PyTorch": peers.PyTorchTransformer(SEQ2SEQ),
+    }
+    src, tgt = (torch.randint(1, 1000, (16, n)) for n in (32, 24))
+    labels = torch.randint(1, 1000, (16, 24))
+    name = "seq2seq, batch 16: train"
+    report(name, models, 21, train, labels, src, tgt)
 
 
-@torch.no_grad()
-def infer(model: nn.Module, images: Tensor) -> None:
+def infer(model: nn.Module, labels: Tensor, *inputs: Tensor) -> None:
     """Run one forward pass as in use."""
-    model.eval()(images)
+    with torch.no_grad():
+        model.eval()(*inputs)
 
 
-def train(model: nn.Module, images: Tensor, labels: Tensor) -> None:
-    """Run one forward and backward pass as in training."""
+def differentiate(model: nn.Module, labels: Tensor, *inputs: Tensor) -> None:
+    """Run one forward and backward pass."""
     model.train().zero_grad()
-    F.cross_entropy(model(images), labels).backward()
+    logits = model(*inputs).flatten(0, -2)
+    F.cross_entropy(logits, labels.flatten()).backward()
 
 
-def ratio(
-    function: Callable[..., None],
-    ours: nn.Module,
-    peer: nn.Module,
+def train(model: nn.Module, labels: Tensor, *inputs: Tensor) -> None:
+    """Run one step of training with AdamW."""
+    if not hasattr(model, "optimizer"):
+        model.optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    differentiate(model, labels, *inputs)
+    model.optimizer.step()
+
+
+def report(
+    name: str,
+    models: dict[str, nn.Module],
+    rounds: int,
+    task: Callable[..., None],
     *inputs: Tensor,
-) -> float:
-    """Time both in turn; return the ratio of their medians."""
-    times: dict[nn.Module, list[float]] = {ours: [], peer: []}
-    for _ in range(ROUNDS):
-        for model, kept in times.items():
+) -> None:
+    """Time the models in turn; print the ratios of the medians."""
+    times: dict[str, list[float]] = {peer: [] for peer in models}
+    for _ in range(rounds):
+        for peer, model in models.items():
             start = time.perf_counter()
-            function(model, *inputs)
-            kept.append(time.perf_counter() - start)
-    return statistics.median(times[ours]) / statistics.median(times[peer])
+            task(model, *inputs)
+            times[peer].append(time.perf_counter() - start)
+    # The first round warms up.
+    median = {peer: statistics.median(t[1:]) for peer, t in times.items()}
+    ours = median.pop("ours")
+    ratios = ", ".join(
+        f"{p} {ours / other:.2f}" for p, other in median.items()
+    )
+    worst = ours / min(median.values())
+    print(f"{name:34} fastest {worst:.2f}   ({ratios})", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,10 @@ from torch import nn
 
 from vitedu.analysis import (
     attention_distance,
+    attention_rollout,
     capture_attention,
     patch_distances,
+    position_similarity,
     uniform_distance,
 )
 from vitedu.attention import MultiHeadAttention
@@ -128,7 +130,7 @@ def test_an_attention_alone_has_an_empty_name():
 def test_capture_refuses_a_model_without_attention():
     with (
         refuses(
-            ValueError, "model must hold a MultiHeadAttention, Linear has none"
+            ValueError, "model must hold a MultiHeadAttention, got Linear"
         ),
         capture_attention(nn.Linear(2, 3)),
     ):
@@ -246,14 +248,65 @@ def test_uniform_distance_is_that_of_uniform_weights():
     assert uniform_distance((3, 5), 7) == pytest.approx(found.item())
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 14, 14), (2, 3, 16, 15), (15, 15)])
+@pytest.mark.parametrize("shape", [(2, 3, 16, 15), (15, 15)])
 def test_distance_refuses_other_maps(shape):
     with refuses(
         ValueError,
-        "weights must be (..., heads, token, token) with at least 15 tokens "
-        f"for grid_size=(3, 5), got shape {shape}",
+        f"weights must be (..., heads, token, token), got shape {shape}",
     ):
         attention_distance(torch.zeros(shape), grid_size=(3, 5), patch_size=7)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "prefix", "rule"),
+    [
+        (14, None, "0, 1 or 2"),
+        (18, None, "0, 1 or 2"),
+        (16, 0, "0"),
+        (16, 3, 3),
+    ],
+)
+def test_distance_refuses_a_grid_that_does_not_fit(tokens, prefix, rule):
+    with refuses(
+        ValueError,
+        f"weights must hold {rule} prefix tokens and the 15 patches of "
+        f"grid_size=(3, 5), got {tokens} tokens",
+    ):
+        attention_distance(
+            torch.zeros(3, tokens, tokens),
+            grid_size=(3, 5),
+            patch_size=7,
+            num_prefix_tokens=prefix,
+        )
+
+
+@pytest.mark.parametrize("prefix", [0, 1, 2])
+def test_prefix_tokens_are_counted_or_given(prefix):
+    weights = random_weights(3, 5, prefix=prefix)
+    sides = {"grid_size": (3, 5), "patch_size": 7}
+    counted = attention_distance(weights, **sides)
+    given = attention_distance(weights, **sides, num_prefix_tokens=prefix)
+    assert_all_close((counted,), (given,))
+
+
+def test_any_number_of_prefix_tokens_can_be_given():
+    weights = random_weights(3, 5, prefix=4)
+    sides = {"grid_size": (3, 5), "patch_size": 7}
+    assert_all_close(
+        (attention_distance(weights, **sides, num_prefix_tokens=4),),
+        (attention_distance(weights[..., 4:, 4:], **sides),),
+    )
+
+
+def test_patches_need_not_be_square():
+    row = patch_distances((3, 5), (7, 11))[0]
+    assert row[4].item() == pytest.approx(44)
+    assert row[5].item() == pytest.approx(7)
+    assert row[9].item() == pytest.approx(math.hypot(7, 44))
+    assert uniform_distance((1, 2), (7, 11)) == pytest.approx(11 / 2)
+    swap = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]])
+    found = attention_distance(swap, grid_size=(2, 1), patch_size=(7, 11))
+    assert found.item() == pytest.approx(7)
 
 
 def test_distance_refuses_other_types():
@@ -278,3 +331,149 @@ def test_distances_refuse_sizes(grid, size, error, message):
     for function in (patch_distances, uniform_distance):
         with refuses(error, message):
             function(grid, size)
+
+
+def test_rollout_by_hand():
+    first = torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]]).double()
+    second = torch.tensor([[[[1.0, 0.0], [1.0, 0.0]]]]).double()
+    # Token 1 is half itself and half token 0 at the top; each of these was
+    # half itself and half the other one layer further down.
+    mixed = torch.full((2, 2), 0.5).double()
+    expected = torch.tensor([[1.0, 0.0], [0.5, 0.5]]).double() @ mixed
+    assert_all_close((attention_rollout([first, second]),), (expected[None],))
+
+
+def test_the_last_layer_stands_in_front():
+    maps = [random_weights(1, 5, seed=i) for i in range(3)]
+    eye = torch.eye(5).double()
+    a, b, c = (0.3 * eye + 0.7 * x.mean(dim=1) for x in maps)
+    found = attention_rollout(maps, residual=0.3)
+    assert_all_close((found,), (c @ b @ a,))
+
+
+@pytest.mark.parametrize("fusion", ["max", "min"])
+def test_fused_heads_share_out_one_again(fusion):
+    weights = random_weights(1, 5)
+    fused = getattr(weights, f"a{fusion}")(dim=1)
+    fused = fused / fused.sum(dim=-1, keepdim=True)
+    found = attention_rollout([weights], residual=0.3, fusion=fusion)
+    expected = 0.3 * torch.eye(5).double() + 0.7 * fused
+    assert_all_close((found,), (expected,))
+
+
+@PROPERTY
+@given(
+    st.integers(1, 4),
+    st.floats(0, 0.99),
+    st.sampled_from(["mean", "max", "min"]),
+    st.integers(0, 99),
+)
+def test_rows_of_a_rollout_are_distributions(depth, residual, fusion, seed):
+    maps = [random_weights(1, 5, 1, seed + i) for i in range(depth)]
+    found = attention_rollout(maps, residual=residual, fusion=fusion)
+    assert (found >= 0).all()
+    assert_all_close((found.sum(dim=-1),), (torch.ones(2, 6).double(),))
+
+
+def test_a_token_that_sees_nothing_keeps_itself():
+    weights = random_weights(1, 5)
+    weights[:, :, 2] = 0
+    row = attention_rollout([weights])[:, 2]
+    assert_all_close((row,), (torch.eye(5)[2].double().expand(2, 5),))
+    assert (attention_rollout([weights], residual=0)[:, 2] == 0).all()
+
+
+def test_rollout_takes_what_was_captured():
+    model = make()
+    with capture_attention(model) as maps:
+        model(IMAGES)
+    found = attention_rollout(maps)
+    assert found.shape == (2, 10, 10)
+    assert_all_close((found,), (attention_rollout(list(maps.values())),))
+
+
+ONE = torch.ones(2, 3, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("maps", "error", "message"),
+    [
+        ({}, ValueError, "maps must hold at least one layer, got none"),
+        (
+            {"encoder.blocks.0.attn": ONE, "decoder.blocks.0.attn": ONE},
+            ValueError,
+            "maps must come from one stack of layers, got ['decoder",
+        ),
+        (iter([ONE]), TypeError, "maps must be a dict or a list of tensors"),
+        ([ONE.long()], TypeError, "maps[0] must hold floating-point numbers"),
+        ([ONE[0]], ValueError, "maps[0] must have the axes (batch heads"),
+        ([ONE, ONE[:1]], ValueError, "maps[1] must be square with the batch"),
+        ([torch.ones(2, 3, 5, 7)], ValueError, "maps[0] must be square"),
+        ([ONE, torch.ones(2, 3, 5, 5)], ValueError, "maps[1] must be square"),
+    ],
+)
+def test_rollout_refuses_other_maps(maps, error, message):
+    with refuses(error, message):
+        attention_rollout(maps)
+
+
+def test_rollout_refuses_other_options():
+    with refuses(ValueError, "residual must be below 1, got 1"):
+        attention_rollout([ONE], residual=1)
+    with refuses(ValueError, "fusion must be one of ('mean', 'max', 'min')"):
+        attention_rollout([ONE], fusion="sum")
+
+
+@pytest.mark.parametrize("prefix", [0, 2])
+def test_similarity_by_loops(prefix):
+    weight = draw(1, prefix + 15, 11).requires_grad_()
+    found = position_similarity(
+        weight, grid_size=(3, 5), num_prefix_tokens=prefix
+    )
+    assert not found.requires_grad
+    patches = weight.detach()[0, prefix:].view(3, 5, 11)
+    for i, j, k, m in torch.cartesian_prod(
+        *(torch.arange(n) for n in (3, 5, 3, 5))
+    ).tolist():
+        expected = torch.cosine_similarity(patches[i, j], patches[k, m], dim=0)
+        assert_all_close((found[i, j, k, m],), (expected,))
+
+
+def test_similarity_takes_a_table_and_the_positions_of_a_model():
+    model = make()
+    weight = model.pos_embed.weight
+    options = {"grid_size": (3, 3), "num_prefix_tokens": 1}
+    assert_all_close(
+        (position_similarity(weight, **options),),
+        (position_similarity(weight[0], **options),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "prefix", "error", "message"),
+    [
+        ((2, 15, 3), 0, ValueError, "weight must have the axes (position d_"),
+        (
+            (15, 3),
+            1,
+            ValueError,
+            "weight must hold 1 prefix tokens and the 15",
+        ),
+        (
+            (15, 3),
+            None,
+            TypeError,
+            "num_prefix_tokens must be an integer, got",
+        ),
+        ((15, 3), -1, ValueError, "num_prefix_tokens must be at least 0"),
+    ],
+)
+def test_similarity_refuses(shape, prefix, error, message):
+    with refuses(error, message):
+        position_similarity(
+            torch.zeros(shape), grid_size=(3, 5), num_prefix_tokens=prefix
+        )
+    with refuses(TypeError, "weight must hold floating-point numbers"):
+        position_similarity(
+            torch.zeros(15, 3).long(), grid_size=(3, 5), num_prefix_tokens=0
+        )

@@ -5,20 +5,30 @@ import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from helpers import PROPERTY, assert_all_close, draw, gradients, refuses
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vitedu import attention
 from vitedu.attention import (
     MultiHeadAttention,
     attention_weights,
     scaled_dot_product_attention,
 )
+from vitedu.cache import KeyValueCache
 from vitedu.checks import attention_inputs, attention_masks
 from vitedu.masks import causal_mask
 
 MASKS = dict(attention_masks())
 each_mask = pytest.mark.parametrize("name", MASKS)
+
+
+@pytest.fixture(autouse=True, params=["fused", "written out"])
+def path_without_record(request, monkeypatch):
+    """Let every test see both ways of computing without `record`."""
+    if request.param == "fused":
+        monkeypatch.setattr(attention, "_SMALL_MAP", -1)
 
 
 def ignore(weights):
@@ -167,6 +177,21 @@ def test_dropout_of_zero_changes_nothing(record):
     assert torch.equal(torch.get_rng_state(), state)
 
 
+def test_large_maps_are_left_to_the_fused_kernel(monkeypatch):
+    monkeypatch.undo()
+    calls, fused = [], F.scaled_dot_product_attention
+
+    def kernel(q, k, v, **options):
+        calls.append((q.shape[2], k.shape[2]))
+        return fused(q, k, v, **options)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", kernel)
+    for lengths in ((300, 300), (500, 300), (2, 100_000), (1, 100_000)):
+        q, k = (draw(1, 1, length, 2) for length in lengths)
+        scaled_dot_product_attention(q, k, k)
+    assert calls == [(500, 300), (2, 100_000)]
+
+
 def test_record_gets_the_weights_before_dropout_once():
     calls = []
     q, k, v = attention_inputs()
@@ -282,24 +307,47 @@ def make(**options):
 def multi_head_by_hand(layer, x, memory, mask=None):
     """Compute the same head by head, from the rows of each head."""
     heads, width = layer.num_heads, layer.head_dim
-    weight = layer.qkv.weight.view(3, heads, width, -1)
-    bias = layer.qkv.bias.view(3, heads, width)
+    dims = [width, width, layer.value_dim]
+    parts = [heads * dim for dim in dims]
+    weights = layer.qkv.weight.split(parts)
+    biases = (
+        [weight.new_zeros(len(weight)) for weight in weights]
+        if layer.qkv.bias is None
+        else layer.qkv.bias.split(parts)
+    )
     outs = []
     for head in range(heads):
         q, k, v = (
-            tokens @ weight[i, head].T + bias[i, head]
-            for i, tokens in enumerate((x, memory, memory))
+            tokens @ weight[head * dim :][:dim].T + bias[head * dim :][:dim]
+            for tokens, weight, bias, dim in zip(
+                (x, memory, memory), weights, biases, dims, strict=True
+            )
         )
         scores = q @ k.transpose(1, 2) / width**0.5
         if mask is not None:
             scores = scores.masked_fill(~mask[:, 0], float("-inf"))
         outs.append(scores.softmax(dim=-1) @ v)
-    return torch.cat(outs, dim=-1) @ layer.proj.weight.T + layer.proj.bias
+    out = torch.cat(outs, dim=-1) @ layer.proj.weight.T
+    return out if layer.proj.bias is None else out + layer.proj.bias
 
 
+each_choice = pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"qkv_bias": False},
+        {"proj_bias": False},
+        {"value_dim": 11},
+        {"value_dim": 2, "qkv_bias": False, "proj_bias": False},
+    ],
+    ids=str,
+)
+
+
+@each_choice
 @pytest.mark.parametrize("recording", [False, True])
-def test_self_attention_by_hand(recording):
-    layer, x = make(), draw(2, 5, 7)
+def test_self_attention_by_hand(recording, options):
+    layer, x = make(**options), draw(2, 5, 7)
     if recording:
         layer.register_recorder(ignore)
     mask = causal_mask(5)
@@ -309,9 +357,11 @@ def test_self_attention_by_hand(recording):
     )
 
 
+@each_choice
 @pytest.mark.parametrize("recording", [False, True])
-def test_cross_attention_by_hand(recording):
-    layer, x, memory = make(), draw(2, 5, 7), draw(2, 11, 7, seed=1)
+def test_cross_attention_by_hand(recording, options):
+    layer = make(**options)
+    x, memory = draw(2, 5, 7), draw(2, 11, 7, seed=1)
     if recording:
         layer.register_recorder(ignore)
     assert_all_close(
@@ -322,8 +372,63 @@ def test_cross_attention_by_hand(recording):
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_attending_to_itself_as_memory_is_self_attention(bias):
-    layer, x = make(bias=bias), draw(2, 5, 7)
+    layer, x = make(qkv_bias=bias), draw(2, 5, 7)
     assert_all_close((layer(x, x),), (layer(x),))
+
+
+@each_choice
+def test_the_matrices_of_q_k_and_v_are_parts_of_one(options):
+    layer = make(**options)
+    matrices = layer.qkv_weights()
+    assert [len(matrix) for matrix in matrices] == [
+        3 * layer.head_dim,
+        3 * layer.head_dim,
+        3 * layer.value_dim,
+    ]
+    assert torch.equal(torch.cat(matrices), layer.qkv.weight)
+    matrices[2].fill_(7.0)
+    assert (layer.qkv.weight[-3 * layer.value_dim :] == 7).all()
+
+
+def test_biases_are_there_as_asked():
+    found = [
+        (layer.qkv.bias is not None, layer.proj.bias is not None)
+        for layer in (
+            make(),
+            make(qkv_bias=False),
+            make(proj_bias=False),
+        )
+    ]
+    assert found == [(True, True), (False, True), (True, False)]
+
+
+@each_choice
+@pytest.mark.parametrize("recording", [False, True])
+def test_step_by_step_with_a_cache_is_all_at_once(recording, options):
+    layer, x = make(**options), draw(2, 5, 7)
+    if recording:
+        layer.register_recorder(ignore)
+    cache = KeyValueCache()
+    whole = layer(x, mask=causal_mask(5))
+    steps = [layer(x[:, :2], mask=causal_mask(2), cache=cache)]
+    steps += [layer(x[:, i : i + 1], cache=cache) for i in (2, 3, 4)]
+    assert len(cache) == 5
+    assert_all_close((torch.cat(steps, dim=1),), (whole,))
+
+
+def test_cross_attention_reads_the_memory_once():
+    layer, x, memory = make(), draw(2, 5, 7), draw(2, 11, 7, seed=1)
+    cache = KeyValueCache()
+    whole = layer(x, memory)
+    found = [layer(x[:, i : i + 1], memory, None, cache) for i in range(5)]
+    assert len(cache) == 11
+    assert_all_close((torch.cat(found, dim=1),), (whole,))
+    with refuses(ValueError, "memory must be that of the cache, 11 tokens"):
+        layer(x, memory[:, 1:], None, cache)
+    with torch.no_grad():
+        layer.qkv_weights()[2].zero_()
+    again = layer(x, memory, None, cache)
+    assert_all_close((again,), (whole,))
 
 
 def test_head_dim_is_the_share_of_d_model():
@@ -416,6 +521,24 @@ def test_the_state_holds_weights_and_nothing_else():
             {"head_dim": 0},
             ValueError,
             "head_dim must be at least 1, got 0",
+        ),
+        (
+            (6, 3),
+            {"value_dim": 0},
+            ValueError,
+            "value_dim must be at least 1, got 0",
+        ),
+        (
+            (6, 3),
+            {"qkv_bias": 1},
+            TypeError,
+            "qkv_bias must be True or False, got 1",
+        ),
+        (
+            (6, 3),
+            {"proj_bias": None},
+            TypeError,
+            "proj_bias must be True or False, got None",
         ),
         (
             (6, 3),

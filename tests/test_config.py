@@ -84,7 +84,6 @@ INTEGERS = (
     "image_size",
     "patch_size",
     "num_channels",
-    "num_classes",
     "d_model",
     "num_layers",
     "num_heads",
@@ -128,7 +127,8 @@ def test_rates_lie_below_one(name):
         ),
         (
             {"pool": "max"},
-            "pool must be one of ('class_token', 'mean'), got 'max'",
+            "pool must be one of ('class_token', 'mean', 'mean_patches', "
+            "'mean_all'), got 'max'",
         ),
         ({"position_std": -1}, "position_std must be at least 0, got -1"),
         (

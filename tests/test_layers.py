@@ -5,7 +5,8 @@ import torch
 from helpers import assert_all_close, draw, gradients, refuses
 
 from vitedu.attention import MultiHeadAttention
-from vitedu.layers import DropPath, EncoderBlock, FeedForward
+from vitedu.cache import KeyValueCache
+from vitedu.layers import DecoderBlock, DropPath, EncoderBlock, FeedForward
 from vitedu.masks import causal_mask
 
 
@@ -60,6 +61,18 @@ def test_feed_forward_drops_after_the_activation_and_at_the_end():
     assert_all_close((mlp(draw(2, 5, 7)),), (make_mlp()(draw(2, 5, 7)),))
 
 
+def test_the_rate_after_the_activation_may_be_another():
+    rates = [
+        (mlp.drop1.p, mlp.drop2.p)
+        for mlp in (
+            make_mlp(dropout=0.3),
+            make_mlp(dropout=0.3, activation_dropout=0.0),
+            make_mlp(activation_dropout=0.2),
+        )
+    ]
+    assert rates == [(0.3, 0.3), (0.0, 0.3), (0.2, 0.0)]
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
@@ -73,6 +86,12 @@ def test_feed_forward_drops_after_the_activation_and_at_the_end():
             "activation must be one of ('gelu', 'relu'), got 'tanh'",
         ),
         ((7, 11), {"dropout": 1}, ValueError, "dropout must be below 1"),
+        (
+            (7, 11),
+            {"activation_dropout": -1},
+            ValueError,
+            "activation_dropout must be at least 0, got -1",
+        ),
     ],
 )
 def test_feed_forward_refuses_sizes(arguments, options, error, message):
@@ -183,3 +202,126 @@ def test_block_refuses(options, message):
 def test_block_refuses_tokens_of_another_width(norm_first):
     with refuses(ValueError, "x must have d_model = 7 features, got 8"):
         make_block(norm_first=norm_first)(draw(2, 5, 8))
+
+
+def make_decoder_block(cross_width=7, mlp_width=7, **options):
+    torch.manual_seed(0)
+    block = DecoderBlock(
+        MultiHeadAttention(7, 3, head_dim=5),
+        MultiHeadAttention(cross_width, 2, head_dim=3),
+        FeedForward(mlp_width, 11),
+        **options,
+    ).double()
+    for norm in (block.norm1, block.norm2, block.norm3):
+        torch.nn.init.normal_(norm.weight)
+        torch.nn.init.normal_(norm.bias)
+    return block
+
+
+def decode_pre_norm(block, x, memory, mask, memory_mask):
+    x = x + block.attn(block.norm1(x), mask=mask)
+    x = x + block.cross_attn(block.norm2(x), memory, memory_mask)
+    return x + block.mlp(block.norm3(x))
+
+
+def decode_post_norm(block, x, memory, mask, memory_mask):
+    x = block.norm1(x + block.attn(x, mask=mask))
+    x = block.norm2(x + block.cross_attn(x, memory, memory_mask))
+    return block.norm3(x + block.mlp(x))
+
+
+each_decoder = pytest.mark.parametrize(
+    ("norm_first", "formula"),
+    [(True, decode_pre_norm), (False, decode_post_norm)],
+)
+MEMORY_MASK = (torch.arange(4) < torch.tensor([[4], [2]]))[:, None, None]
+
+
+@each_decoder
+def test_decoder_block_is_three_residual_branches(norm_first, formula):
+    block = make_decoder_block(norm_first=norm_first)
+    for masks in ((None, None), (causal_mask(5), MEMORY_MASK)):
+        assert_all_close(
+            gradients(
+                lambda x, m, masks=masks: block(x, m, *masks),
+                draw(2, 5, 7),
+                draw(2, 4, 7, seed=1),
+            ),
+            gradients(
+                lambda x, m, masks=masks: formula(block, x, m, *masks),
+                draw(2, 5, 7),
+                draw(2, 4, 7, seed=1),
+            ),
+        )
+
+
+@each_decoder
+def test_decoder_block_token_by_token_is_all_at_once(norm_first, formula):
+    block = make_decoder_block(norm_first=norm_first)
+    x, memory = draw(2, 5, 7), draw(2, 4, 7, seed=1)
+    cache = KeyValueCache(), KeyValueCache()
+    steps = [
+        block(x[:, i : i + 1], memory, None, MEMORY_MASK, cache)
+        for i in range(5)
+    ]
+    whole = block(x, memory, causal_mask(5), MEMORY_MASK)
+    assert_all_close((torch.cat(steps, dim=1),), (whole,))
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_a_decoder_block_skips_each_branch_for_whole_samples(norm_first):
+    torch.manual_seed(0)
+    block = make_decoder_block(drop_path=0.5, norm_first=norm_first)
+    x, memory = draw(1, 5, 7), draw(1, 4, 7, seed=1)
+    outs = {
+        tuple(round(value, 6) for value in out.flatten().tolist())
+        for out in block(x.expand(200, -1, -1), memory.expand(200, -1, -1))
+    }
+    assert len(outs) == 8
+
+
+def test_post_norm_is_the_default_of_a_decoder_block():
+    block = make_decoder_block()
+    assert not block.norm_first
+    assert block.norm1.eps == block.norm2.eps == block.norm3.eps == 1e-6
+    assert make_decoder_block(layer_norm_eps=0.1).norm3.eps == 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        (
+            {"cross_width": 6},
+            ValueError,
+            "cross_attn must have the d_model of attn, 7, got 6",
+        ),
+        (
+            {"mlp_width": 8},
+            ValueError,
+            "mlp must have the d_model of attn, 7, got 8",
+        ),
+        (
+            {"norm_first": 1},
+            TypeError,
+            "norm_first must be True or False, got 1",
+        ),
+        (
+            {"drop_path": 1.0},
+            ValueError,
+            "drop_path must be below 1, got 1.0",
+        ),
+        (
+            {"layer_norm_eps": 0},
+            ValueError,
+            "layer_norm_eps must be above 0, got 0",
+        ),
+    ],
+)
+def test_decoder_block_refuses(options, error, message):
+    with refuses(error, message):
+        make_decoder_block(**options)
+
+
+def test_decoder_block_refuses_a_memory_of_another_batch():
+    with refuses(ValueError, "memory must have the batch of x, 2, got 3"):
+        make_decoder_block()(draw(2, 5, 7), draw(3, 4, 7))

@@ -1,10 +1,156 @@
-"""Position embeddings."""
+"""Position encodings and embeddings."""
+
+import copy
+import pickle
 
 import pytest
 import torch
-from helpers import draw, gradients, refuses
+import torch.nn.functional as F
+from helpers import assert_all_close, draw, gradients, refuses
 
-from vitedu.positional import LearnedPositionEmbedding
+from vitedu import positional
+from vitedu.positional import (
+    LearnedPositionEmbedding,
+    SinusoidalPositionEncoding,
+    SinusoidalPositionEncoding2d,
+    interpolate_positions,
+    sinusoidal_table,
+    sinusoidal_table_2d,
+)
+
+GRID = (3, 5)
+each_fixed = pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SinusoidalPositionEncoding(12, base=7),
+        lambda: SinusoidalPositionEncoding2d(
+            GRID, 12, num_prefix_tokens=2, base=7
+        ),
+    ],
+    ids=["1d", "2d"],
+)
+
+
+def table_of(encoding, dtype=torch.float64):
+    """Return what `encoding` has to add to 17 tokens."""
+    if isinstance(encoding, SinusoidalPositionEncoding):
+        return sinusoidal_table(17, 12, base=7, dtype=dtype)
+    table = sinusoidal_table_2d(GRID, 12, base=7, dtype=dtype)
+    return torch.cat([torch.zeros(2, 12, dtype=dtype), table])
+
+
+@each_fixed
+def test_each_token_gets_its_row(make):
+    encoding, tokens = make(), draw(2, 17, 12)
+    out, gradient = gradients(encoding, tokens)
+    assert torch.equal(out, tokens + table_of(encoding))
+    assert torch.equal(gradient, draw(2, 17, 12, seed=99))
+
+
+@each_fixed
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+)
+def test_the_table_is_exact_in_the_dtype_of_the_tokens(make, dtype):
+    encoding = make()
+    encoding(draw(2, 17, 12).float())
+    encoding.double()
+    found = encoding(torch.zeros(2, 17, 12, dtype=dtype))
+    assert found.dtype == dtype
+    assert torch.equal(found[0], table_of(encoding, dtype))
+    assert encoding(torch.zeros(2, 17, 12, device="meta")).is_meta
+
+
+@each_fixed
+def test_the_table_is_neither_parameter_nor_buffer(make):
+    """Several processes would exchange a buffer, and fail over its length."""
+    encoding = make()
+    encoding(draw(2, 17, 12))
+    assert not encoding.state_dict()
+    assert not [*encoding.parameters(), *encoding.buffers()]
+
+
+@each_fixed
+def test_copies_work_like_the_original(make):
+    encoding, tokens = make(), draw(2, 17, 12)
+    expected = encoding(tokens)
+    assert torch.equal(copy.deepcopy(encoding)(tokens), expected)
+    assert torch.equal(pickle.loads(pickle.dumps(encoding))(tokens), expected)
+
+
+@each_fixed
+def test_a_table_made_for_inference_serves_training(make):
+    encoding = make()
+    with torch.inference_mode():
+        encoding(draw(2, 17, 12))
+    _, gradient = gradients(encoding, draw(2, 17, 12))
+    assert torch.equal(gradient, draw(2, 17, 12, seed=99))
+
+
+def test_sentences_of_any_length_and_start(monkeypatch):
+    lengths = []
+
+    def counted(length, *arguments, **options):
+        lengths.append(length)
+        return sinusoidal_table(length, *arguments, **options)
+
+    monkeypatch.setattr(positional, "sinusoidal_table", counted)
+    encoding, tokens = SinusoidalPositionEncoding(14), draw(2, 211, 14)
+    by_steps = [encoding(tokens[:, [i]], i) for i in range(211)]
+    assert torch.equal(torch.cat(by_steps, dim=1), encoding(tokens))
+    assert lengths == [1, 2, 4, 8, 16, 32, 64, 128, 256]
+
+
+def test_a_sentence_may_be_empty():
+    assert SinusoidalPositionEncoding(14)(draw(2, 0, 14)).shape == (2, 0, 14)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: SinusoidalPositionEncoding(7), ValueError, "must be even"),
+        (
+            lambda: SinusoidalPositionEncoding(4, base=-1),
+            ValueError,
+            "base must be above 0, got -1",
+        ),
+        (
+            lambda: SinusoidalPositionEncoding(4)(draw(2, 3, 6)),
+            ValueError,
+            "tokens must have d_model = 4 features, got 6",
+        ),
+        (
+            lambda: SinusoidalPositionEncoding(4)(torch.ones(2, 3, 4).int()),
+            TypeError,
+            "tokens must hold floating-point numbers, got dtype torch.int32",
+        ),
+        (
+            lambda: SinusoidalPositionEncoding(4)(draw(2, 3, 4), -1),
+            ValueError,
+            "start must be at least 0, got -1",
+        ),
+        (
+            lambda: SinusoidalPositionEncoding2d(GRID, 6),
+            ValueError,
+            "d_model must be divisible by 4, got 6",
+        ),
+        (
+            lambda: SinusoidalPositionEncoding2d(GRID, 4)(draw(2, 16, 4)),
+            ValueError,
+            "tokens must have (position, d_model) = (15, 4), got (16, 4)",
+        ),
+        (
+            lambda: SinusoidalPositionEncoding2d(
+                GRID, 4, num_prefix_tokens=-1
+            ),
+            ValueError,
+            "num_prefix_tokens must be at least 0, got -1",
+        ),
+    ],
+)
+def test_fixed_encodings_refuse(call, error, message):
+    with refuses(error, message):
+        call()
 
 
 def make(**options):
@@ -16,6 +162,20 @@ def test_each_position_adds_its_own_vector():
     embedding, tokens = make(), draw(2, 5, 7)
     expected = tokens + torch.stack([embedding.weight[0]] * 2)
     assert torch.equal(embedding(tokens), expected)
+
+
+def test_with_a_start_a_sentence_may_be_shorter():
+    embedding, tokens = make(), draw(2, 3, 7)
+    expected = tokens + embedding.weight[0, 1:4]
+    assert torch.equal(embedding(tokens, 1), expected)
+    with refuses(
+        ValueError,
+        "tokens must end within the 5 learned positions, "
+        "got start=3 and 3 tokens",
+    ):
+        embedding(tokens, 3)
+    with refuses(ValueError, "tokens must have d_model = 7 features, got 8"):
+        embedding(draw(2, 3, 8), 0)
 
 
 def test_gradients():
@@ -71,3 +231,137 @@ def test_refuses_other_axes_and_numbers():
 def test_refuses_sizes(arguments, options, error, message):
     with refuses(error, message):
         LearnedPositionEmbedding(*arguments, **options)
+
+
+MODES = {
+    "bicubic_antialias": {"mode": "bicubic", "antialias": True},
+    "bicubic": {"mode": "bicubic"},
+    "bilinear": {"mode": "bilinear", "align_corners": True},
+}
+each_mode = pytest.mark.parametrize("mode", MODES)
+each_grid = pytest.mark.parametrize("grid", [(7, 11), (2, 3), (5, 3), (3, 1)])
+
+
+def stretch(weight, grid, mode="bicubic_antialias"):
+    return interpolate_positions(
+        weight, GRID, grid, num_prefix_tokens=2, mode=mode
+    )
+
+
+@each_mode
+@each_grid
+def test_patches_are_stretched_as_an_image_and_the_prefix_is_kept(mode, grid):
+    def by_hand(weight):
+        image = weight[:, 2:].transpose(1, 2).reshape(1, 7, *GRID)
+        image = F.interpolate(image, grid, **MODES[mode])
+        return torch.cat([weight[:, :2], image.flatten(2).mT], dim=1)
+
+    weight = draw(1, 17, 7)
+    assert_all_close(
+        gradients(lambda x: stretch(x, grid, mode), weight),
+        gradients(by_hand, weight),
+    )
+
+
+@each_mode
+def test_the_same_grid_gives_the_same_numbers(mode):
+    assert torch.equal(stretch(draw(1, 17, 7), GRID, mode), draw(1, 17, 7))
+
+
+@each_mode
+@each_grid
+def test_what_is_equal_everywhere_stays_so(mode, grid):
+    weight = torch.full((1, 17, 7), 0.3).double()
+    expected = torch.full((1, 2 + grid[0] * grid[1], 7), 0.3).double()
+    assert_all_close((stretch(weight, grid, mode),), (expected,), 1e-15)
+
+
+@each_grid
+def test_bilinear_is_the_code_of_the_authors(grid):
+    from scipy import ndimage
+
+    weight = draw(1, 17, 7)
+    zoom = (grid[0] / GRID[0], grid[1] / GRID[1], 1)
+    image = weight[0, 2:].reshape(*GRID, 7).numpy()
+    expected = torch.from_numpy(ndimage.zoom(image, zoom, order=1))
+    found = stretch(weight, grid, "bilinear")[0, 2:]
+    assert_all_close((found,), (expected.reshape(-1, 7),))
+
+
+@pytest.mark.parametrize("grid", [(7, 11), (2, 3)])
+def test_bicubic_is_the_code_of_hugging_face(grid):
+    from transformers import ViTConfig
+    from transformers.models.vit.modeling_vit import ViTEmbeddings
+
+    config = ViTConfig(
+        image_size=20, patch_size=5, hidden_size=6, num_attention_heads=2
+    )
+    embeddings = ViTEmbeddings(config).double()
+    embeddings.position_embeddings.data = draw(1, 17, 6)
+    patches = torch.zeros(1, 1 + grid[0] * grid[1], 6)
+    sides = (5 * grid[0], 5 * grid[1])
+    expected = embeddings.interpolate_pos_encoding(patches, *sides)
+    found = interpolate_positions(
+        draw(1, 17, 6), (4, 4), grid, num_prefix_tokens=1, mode="bicubic"
+    )
+    assert_all_close((found,), (expected.detach(),))
+
+
+def test_half_precision_is_interpolated_in_single():
+    weight = draw(1, 17, 7).to(torch.bfloat16)
+    found = stretch(weight, (7, 11))
+    assert torch.equal(found, stretch(weight.float(), (7, 11)).bfloat16())
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"old_grid": (3, 4)},
+            ValueError,
+            "weight must have (1, num_prefix_tokens + rows * columns) = "
+            "(1, 14), got (1, 17)",
+        ),
+        (
+            {"weight": draw(2, 17, 7)},
+            ValueError,
+            "weight must have (1, num_prefix_tokens + rows * columns) = "
+            "(1, 17), got (2, 17)",
+        ),
+        (
+            {"weight": draw(17, 7)},
+            ValueError,
+            "weight must have the axes (1 position d_model)",
+        ),
+        (
+            {"weight": torch.ones(1, 17, 7).int()},
+            TypeError,
+            "weight must hold floating-point numbers, got dtype torch.int32",
+        ),
+        (
+            {"new_grid": (0, 4)},
+            ValueError,
+            "new_grid[0] must be at least 1, got 0",
+        ),
+        (
+            {"num_prefix_tokens": -1},
+            ValueError,
+            "num_prefix_tokens must be at least 0, got -1",
+        ),
+        (
+            {"mode": "nearest"},
+            ValueError,
+            "mode must be one of ('bicubic_antialias', 'bicubic', "
+            "'bilinear'), got 'nearest'",
+        ),
+    ],
+)
+def test_interpolation_refuses(changes, error, message):
+    arguments = {
+        "weight": draw(1, 17, 7),
+        "old_grid": GRID,
+        "new_grid": (4, 4),
+        "num_prefix_tokens": 2,
+    }
+    with refuses(error, message):
+        interpolate_positions(**(arguments | changes))

@@ -1,6 +1,7 @@
 """The rules of arguments: each message names argument, value and rule."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,6 +102,58 @@ def test_choice():
     require.choice("pool", "mean", ("mean", "max"))
     with refuses(ValueError, "pool must be one of ('mean', 'max'), got 'sum'"):
         require.choice("pool", "sum", ("mean", "max"))
+
+
+@pytest.mark.parametrize("value", [None, ["mean"], torch.ones(2)])
+def test_choice_refuses_what_is_no_word(value):
+    with refuses(ValueError, "pool must be one of ('mean', 'max'), got "):
+        require.choice("pool", value, ("mean", "max"))
+
+
+def test_instance():
+    require.instance("model", 3, int)
+    require.instance("model", None, int, optional=True)
+    with refuses(TypeError, "model must be an int or str, got NoneType"):
+        require.instance("model", None, int, str)
+    with refuses(TypeError, "model must be a str, got int"):
+        require.instance("model", 3, str, optional=True)
+
+
+def test_function():
+    require.function("record", print)
+    require.function("record", None, optional=True)
+    with refuses(TypeError, "record must be callable, got None"):
+        require.function("record", None)
+    with refuses(TypeError, "record must be callable, got 'x'"):
+        require.function("record", "x", optional=True)
+
+
+def test_path():
+    assert require.path("path", "a/b") == Path("a/b")
+    assert require.path("path", Path("a")) == Path("a")
+    assert require.path("path", None, optional=True) is None
+    with refuses(TypeError, "path must be a path, got b'a'"):
+        require.path("path", b"a")
+
+
+def test_device():
+    for value in (None, "cpu", torch.device("cpu")):
+        require.device("device", value)
+    with refuses(ValueError, "device must be the name of a device, got 'x'"):
+        require.device("device", "x")
+    with refuses(TypeError, "device must be a str, got float"):
+        require.device("device", 0.5)
+
+
+def test_integers():
+    require.integers("labels", torch.arange(3))
+    for wrong in (torch.ones(2), torch.tensor(True), torch.tensor(1j)):
+        with refuses(
+            TypeError, f"labels must hold integer ids, got dtype {wrong.dtype}"
+        ):
+            require.integers("labels", wrong)
+    with refuses(TypeError, "labels must be a tensor, got list"):
+        require.integers("labels", [1])
 
 
 def test_divisible():

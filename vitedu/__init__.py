@@ -1,5 +1,75 @@
 """The library of the book "From Transformer to ViT".
 
 Each module holds one concept; the chapters derive what it holds. Import from
-the modules: ``from vitedu.vit import VisionTransformer``.
+the modules: ``from vitedu.vit import VisionTransformer``. They are listed in
+the order in which they are best read.
+
+Attention
+    masks              who may attend to whom
+    cache              keys and values kept from one decoding step to the next
+    attention          scaled dot-product and multi-head attention
+    layers             feed-forward network, stochastic depth, blocks
+
+Positions and patches
+    sinusoids          tables of sines and cosines, in one and two dimensions
+    positional         where a token is: fixed, learned, interpolated
+    patches            from an image to a sequence of patches, and back
+
+Models
+    block_config       what the configs of both models have in common
+    train_config       optimiser, schedule and epochs of a run
+    config             sizes, rates and choices of a model, with presets
+    transformer        the encoder-decoder Transformer of 2017
+    vit                the Vision Transformer
+
+Decoding
+    hypotheses         finished sentences of a search, and their ranks
+    prefixes           sentences that grow, as every search has them
+    decoding           greedy search, sampling, beam search
+
+Data
+    data               handwritten digits, their splits and variations
+    canvases           digits placed at random among distractors
+    cifar10            an optional download, read from its binary release
+    photographs        two photographs, and the way from an image to a model
+    sequences          pairs of sentences as ids, padded and shifted
+    numerals           numbers in Chinese and in English, to translate
+    letters            sequences of letters, to copy and to reverse
+
+Training
+    checkpoints        files that hold tensors and plain facts
+    training           one loop, with a history and exact resumption
+    baselines          chance, a linear model, a small CNN
+
+Public weights
+    weight_files       names, shapes and numbers from a file, and no code
+    weight_formats     what others call the weights of a Vision Transformer
+    pretrained_config  what a file says about its model
+    pretrained         public weights in our Vision Transformer
+
+Counting and looking inside
+    counting           parameters, part by part, from a config
+    flops              floating-point operations, from a config
+    memory             bytes that training keeps, from a config
+    layer_table        the table of a widely used tool, and what it misses
+    complexity         what a kind of layer costs, and how far signals travel
+    analysis           attention maps, distances and similarities
+    attribution        which patches an answer rests on
+    mask_formats       masks of other libraries, from ours and back
+    leaks              whether a model sees what it must not see
+
+Tools of the book
+    require_tensors    the rules that tensors obey
+    require            the rules that arguments obey
+    plots              one look for every figure
+    notebook           what the cells of a chapter call
+    checks             proofs of equality, verdicts on answers
+    exercises          the checks of the exercises
+
+Explorers
+    widgets                     the classes that a chapter shows
+    widgets.base                what all explorers share
+    widgets.attention_plane     a query turns in the plane, the output follows
+    widgets.softmax_scaling     scores, weights and gradients, with a scale
+    widgets.attention_distance  how far each head looks, and where
 """

@@ -1,14 +1,19 @@
 """Look inside a model: who attends to whom, and from how far away."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from vitedu import require
 from vitedu.attention import MultiHeadAttention
+
+_FUSIONS = {"mean": Tensor.mean, "max": Tensor.amax, "min": Tensor.amin}
 
 
 @contextmanager
@@ -30,6 +35,7 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     Derived in: 16-looking-inside
     """
+    require.instance("model", model, nn.Module)
     maps: dict[str, Tensor] = {}
 
     def recorder(name: str):
@@ -45,8 +51,8 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     ]
     if not handles:
         raise ValueError(
-            f"model must hold a MultiHeadAttention, {type(model).__name__} "
-            "has none"
+            "model must hold a MultiHeadAttention, "
+            f"got {type(model).__name__}, which has none"
         )
     try:
         yield maps
@@ -56,13 +62,13 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 
 def patch_distances(
-    grid_size: tuple[int, int], patch_size: int
+    grid_size: tuple[int, int], patch_size: int | tuple[int, int]
 ) -> Float[Tensor, "patch patch"]:
     """Measure how far the centres of two patches lie apart, in pixels.
 
     Args:
         grid_size: Rows and columns of the grid of patches.
-        patch_size: Side of a patch in pixels.
+        patch_size: Side of a patch in pixels, or (height, width).
 
     Returns:
         Euclidean distances; patches are numbered row by row.
@@ -71,18 +77,20 @@ def patch_distances(
         TypeError, ValueError: Sizes that are no positive integers.
     """
     require.grid("grid_size", grid_size)
-    require.positive_int("patch_size", patch_size)
+    height, width = require.sides("patch_size", patch_size)
     rows, columns = grid_size
-    centres = torch.cartesian_prod(torch.arange(rows), torch.arange(columns))
-    centres = centres.reshape(rows * columns, 2).double()
-    return torch.cdist(centres, centres) * patch_size
+    centres = torch.cartesian_prod(
+        torch.arange(rows) * height, torch.arange(columns) * width
+    ).double()
+    return torch.cdist(centres, centres)
 
 
 def attention_distance(
     weights: Float[Tensor, "*batch heads query key"],
     *,
     grid_size: tuple[int, int],
-    patch_size: int,
+    patch_size: int | tuple[int, int],
+    num_prefix_tokens: int | None = None,
 ) -> Float[Tensor, " heads"]:
     """Measure from how far away each head gathers information, in pixels.
 
@@ -92,17 +100,19 @@ def attention_distance(
     they are dropped and the remaining weights of a row share out 1 again.
 
     Args:
-        weights: Attention maps of one layer; tokens in front of the patches
-            are found by counting.
+        weights: Attention maps of one layer.
         grid_size: Rows and columns of the grid of patches.
-        patch_size: Side of a patch in pixels.
+        patch_size: Side of a patch in pixels, or (height, width).
+        num_prefix_tokens: Tokens in front of the patches; None counts them,
+            and then there may be two at most (class and distillation token).
 
     Returns:
         Mean distance of each head, 0 (only itself) up to the diagonal.
 
     Raises:
         TypeError: `weights` is no tensor of floating-point numbers.
-        ValueError: Fewer tokens than patches, or a map that is not square.
+        ValueError: A number of tokens that does not fit the grid, or a map
+            that is not square.
 
     Source: Dosovitskiy et al. 2021, section 4.5 and appendix D.7.
     Deviates: The paper does not say what it does with the class token.
@@ -111,24 +121,162 @@ def attention_distance(
     require.floating("weights", weights)
     distances = patch_distances(grid_size, patch_size).to(weights)
     patches = len(distances)
-    query, key = weights.shape[-2:]
-    if weights.ndim < 3 or query != key or key < patches:
+    if weights.ndim < 3 or weights.shape[-2] != weights.shape[-1]:
         raise ValueError(
-            "weights must be (..., heads, token, token) with at least "
-            f"{patches} tokens for grid_size={grid_size}, "
+            "weights must be (..., heads, token, token), "
             f"got shape {tuple(weights.shape)}"
         )
-    among = weights[..., -patches:, -patches:]
-    total = among.sum(dim=-1, keepdim=True)
-    among = among / total.clamp_min(torch.finfo(among.dtype).tiny)
+    _check_tokens("weights", weights.shape[-1], grid_size, num_prefix_tokens)
+    among = _shared_out(weights[..., -patches:, -patches:])
     per_head = (among * distances).sum(dim=-1).mean(dim=-1)
     return per_head.reshape(-1, per_head.shape[-1]).mean(dim=0)
 
 
-def uniform_distance(grid_size: tuple[int, int], patch_size: int) -> float:
+def _check_tokens(
+    name: str,
+    tokens: int,
+    grid_size: tuple[int, int],
+    num_prefix_tokens: int | None,
+) -> None:
+    """Require as many tokens as prefix and grid hold together."""
+    allowed, rule = (0, 1, 2), "0, 1 or 2"
+    if num_prefix_tokens is not None:
+        require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
+        allowed, rule = (num_prefix_tokens,), f"{num_prefix_tokens}"
+    rows, columns = grid_size
+    if tokens - rows * columns not in allowed:
+        raise ValueError(
+            f"{name} must hold {rule} prefix tokens and the {rows * columns} "
+            f"patches of grid_size={tuple(grid_size)}, got {tokens} tokens"
+        )
+
+
+def _shared_out(weights: Tensor) -> Tensor:
+    """Make each row sum to 1; a row of zeros stays one."""
+    total = weights.sum(dim=-1, keepdim=True)
+    return weights / total.clamp_min(torch.finfo(weights.dtype).tiny)
+
+
+def uniform_distance(
+    grid_size: tuple[int, int], patch_size: int | tuple[int, int]
+) -> float:
     """Return the attention distance of a head that looks everywhere alike.
 
     It is the baseline of every attention-distance plot: 116.5 pixels for a
     14 x 14 grid of 16-pixel patches.
     """
     return patch_distances(grid_size, patch_size).mean().item()
+
+
+def attention_rollout(
+    maps: Mapping[str, Tensor] | Sequence[Tensor],
+    *,
+    residual: float = 0.5,
+    fusion: Literal["mean", "max", "min"] = "mean",
+) -> Float[Tensor, "batch token token"]:
+    """Follow attention from the last layer down to the input tokens.
+
+    In each layer a token is mixed from all tokens by attention, and carried
+    on unchanged by the residual connection. The rollout is the product of
+    these mixtures over the layers.
+
+    Args:
+        maps: What `capture_attention` recorded of one stack of
+            self-attention, or its weights (batch, heads, token, token) in
+            order of depth.
+        residual: Share of a token that the residual connection carries, in
+            [0, 1).
+        fusion: How the heads become one map; rows share out 1 again after
+            "max" and "min".
+
+    Returns:
+        How much of each input token (last axis) is in each output token. A
+        row sums to 1. A token that attends to nothing keeps itself, or has
+        a row of zeros with ``residual=0``.
+
+    Raises:
+        TypeError: Maps that are no tensors of floating-point numbers.
+        ValueError: No map at all, maps that are not square or differ in
+            shape, maps of several stacks, or arguments out of range.
+
+    Source: Abnar and Zuidema 2020, section 3, attention rollout.
+    Deviates: The paper fixes `residual` at 0.5 and fuses with the mean.
+
+    >>> swap = torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]])
+    >>> attention_rollout([swap])
+    tensor([[[0.5000, 0.5000],
+             [0.5000, 0.5000]]])
+    """
+    require.number("residual", residual, at_least=0, below=1)
+    require.choice("fusion", fusion, tuple(_FUSIONS))
+    layers = _by_depth(maps)
+    itself = torch.eye(layers[0].shape[-1]).to(layers[0])
+    rollout = itself.expand(len(layers[0]), -1, -1)
+    for weights in layers:
+        fused = _shared_out(_FUSIONS[fusion](weights, dim=1))
+        mixed = _shared_out(residual * itself + (1 - residual) * fused)
+        rollout = mixed @ rollout
+    return rollout
+
+
+def _by_depth(maps: Mapping[str, Tensor] | Sequence[Tensor]) -> list[Tensor]:
+    """Return the maps of one stack as a list, checked."""
+    if isinstance(maps, Mapping):
+        stacks = sorted({re.sub(r"\d+", "*", name) for name in maps})
+        if len(stacks) > 1:
+            raise ValueError(
+                f"maps must come from one stack of layers, got {stacks}"
+            )
+        maps = list(maps.values())
+    if not isinstance(maps, Sequence):
+        raise TypeError(
+            "maps must be a dict or a list of tensors, "
+            f"got {type(maps).__name__}"
+        )
+    if not maps:
+        raise ValueError("maps must hold at least one layer, got none")
+    for i, weights in enumerate(maps):
+        require.floating(f"maps[{i}]", weights)
+        require.rank(f"maps[{i}]", weights, "batch heads token token")
+        batch, _, query, key = weights.shape
+        if query != key or (batch, key) != (len(maps[0]), maps[0].shape[-1]):
+            raise ValueError(
+                f"maps[{i}] must be square with the batch and tokens of "
+                f"maps[0], {tuple(maps[0].shape)}, got {tuple(weights.shape)}"
+            )
+    return list(maps)
+
+
+def position_similarity(
+    weight: Float[Tensor, "*one position d_model"],
+    *,
+    grid_size: tuple[int, int],
+    num_prefix_tokens: int,
+) -> Float[Tensor, "rows columns rows columns"]:
+    """Compare the position of each patch with that of every other patch.
+
+    Args:
+        weight: Positions (1, position, d_model) of a model, as in
+            ``model.pos_embed.weight``, or a table (position, d_model).
+        grid_size: Rows and columns of the grid of patches.
+        num_prefix_tokens: Positions in front of those of the patches.
+
+    Returns:
+        Cosine similarity in [-1, 1]: entry [i, j] is a map over the grid for
+        the patch in row i and column j. It carries no gradient.
+
+    Raises:
+        TypeError: `weight` is no tensor of floating-point numbers.
+        ValueError: Other axes, or a number of positions that does not fit.
+
+    Source: Dosovitskiy et al. 2021, section 4.5, figure 7 (centre).
+    """
+    require.floating("weight", weight)
+    if weight.ndim == 3 and len(weight) == 1:
+        weight = weight[0]
+    require.rank("weight", weight, "position d_model")
+    require.grid("grid_size", grid_size)
+    require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
+    _check_tokens("weight", len(weight), grid_size, num_prefix_tokens)
+    patches = F.normalize(weight.detach()[num_prefix_tokens:], dim=-1)
+    return (patches @ patches.T).view(*grid_size, *grid_size)

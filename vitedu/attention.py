@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from itertools import accumulate
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +12,12 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from vitedu import require
+from vitedu.cache import KeyValueCache
 from vitedu.masks import check_mask
+
+# Queries times keys up to which a CPU computes the written-out formula faster
+# than a fused kernel; about 360 tokens.
+_SMALL_MAP = 2**17
 
 
 def attention_weights(
@@ -43,14 +49,7 @@ def attention_weights(
     Derived in: 03-scaled-dot-product-attention
     """
     _check(q, k, k, mask, scale)
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    scores = q @ k.transpose(-2, -1) * scale
-    if mask is None:
-        return scores.softmax(dim=-1)
-    # The smallest finite number instead of -inf: a row of -inf alone would be
-    # NaN. The product then clears rows in which nothing may be seen.
-    hidden = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, hidden).softmax(dim=-1) * mask
+    return _weights(q, k, mask, scale)
 
 
 def scaled_dot_product_attention(
@@ -65,9 +64,10 @@ def scaled_dot_product_attention(
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """Answer each query with a weighted mean of the values.
 
-    Without `record` PyTorch's fused kernel computes it and the weights never
-    exist in memory. With `record` the formula is written out, and `record` is
-    called with the weights. Both give the same outputs and gradients.
+    PyTorch's fused kernel computes it, and the weights never exist in memory.
+    Two cases write the formula out: a small map on a CPU, where that is
+    faster, and `record`, which is called with the weights. All ways give the
+    same outputs and gradients.
 
     Args:
         q: Queries.
@@ -91,39 +91,35 @@ def scaled_dot_product_attention(
     """
     _check(q, k, v, mask, scale)
     require.rate("dropout", dropout)
-    if record is None:
+    require.function("record", record, optional=True)
+    small = q.device.type == "cpu" and q.shape[2] * k.shape[2] <= _SMALL_MAP
+    if record is None and not small:
         return F.scaled_dot_product_attention(
             q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale
         )
-    weights = attention_weights(q, k, mask, scale=scale)
-    record(weights)
+    weights = _weights(q, k, mask, scale)
+    if record is not None:
+        record(weights)
     return F.dropout(weights, dropout) @ v
+
+
+def _weights(
+    q: Tensor, k: Tensor, mask: Tensor | None, scale: float | None
+) -> Tensor:
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scores = (q * scale) @ k.transpose(-2, -1)
+    if mask is None:
+        return scores.softmax(dim=-1)
+    # The smallest finite number instead of -inf: a row of -inf alone would be
+    # NaN. The product then clears rows in which nothing may be seen.
+    hidden = torch.finfo(scores.dtype).min
+    return scores.masked_fill(~mask, hidden).softmax(dim=-1) * mask
 
 
 def _check(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float | None
 ) -> None:
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        require.rank(name, tensor, "batch heads length head_dim")
-        require.floating(name, tensor)
-        if tensor.dtype != q.dtype:
-            raise TypeError(
-                f"{name} must have the dtype of q, {q.dtype}, "
-                f"got {tensor.dtype}"
-            )
-        if tensor.shape[:2] != q.shape[:2]:
-            raise ValueError(
-                f"{name} must have the batch and heads of q, "
-                f"{tuple(q.shape[:2])}, got {tuple(tensor.shape[:2])}"
-            )
-    if k.shape[-1] != q.shape[-1]:
-        raise ValueError(
-            f"k must have the head_dim of q, {q.shape[-1]}, got {k.shape[-1]}"
-        )
-    if v.shape[-2] != k.shape[-2]:
-        raise ValueError(
-            f"v must hold one row per key, {k.shape[-2]}, got {v.shape[-2]}"
-        )
+    require.queries_keys_values(q, k, v)
     if mask is not None:
         check_mask(mask, *q.shape[:3], k.shape[-2])
     if scale is not None:
@@ -136,10 +132,12 @@ class MultiHeadAttention(nn.Module):
     Args:
         d_model: Width of a token.
         num_heads: Number of heads.
-        head_dim: Width of a head; None means d_model // num_heads, and then
-            `num_heads` must divide `d_model`.
-        bias: Whether the q, k, v projection has a bias (ViT yes, the
+        head_dim: Width of a query and a key of one head; None means
+            d_model // num_heads, and then `num_heads` must divide `d_model`.
+        value_dim: Width of a value of one head; None means `head_dim`.
+        qkv_bias: Whether the q, k, v projection has a bias (ViT yes, the
             Transformer of 2017 no).
+        proj_bias: Whether the output projection has one (likewise).
         scale: Factor on the scores; None means head_dim ** -0.5.
         attention_dropout: Rate on the weights, in [0, 1).
         dropout: Rate after the output projection, in [0, 1).
@@ -159,7 +157,9 @@ class MultiHeadAttention(nn.Module):
         num_heads: int,
         *,
         head_dim: int | None = None,
-        bias: bool = True,
+        value_dim: int | None = None,
+        qkv_bias: bool = True,
+        proj_bias: bool = True,
         scale: float | None = None,
         attention_dropout: float = 0.0,
         dropout: float = 0.0,
@@ -167,27 +167,37 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         require.positive_int("d_model", d_model)
         require.positive_int("num_heads", num_heads)
+        require.boolean("qkv_bias", qkv_bias)
+        require.boolean("proj_bias", proj_bias)
         require.rate("attention_dropout", attention_dropout)
         require.rate("dropout", dropout)
         if head_dim is None:
             require.divisible("d_model", d_model, "num_heads", num_heads)
             head_dim = d_model // num_heads
         require.positive_int("head_dim", head_dim)
+        value_dim = head_dim if value_dim is None else value_dim
+        require.positive_int("value_dim", value_dim)
         if scale is not None:
             require.number("scale", scale)
-        self.d_model, self.num_heads, self.head_dim = (
-            d_model,
-            num_heads,
-            head_dim,
-        )
+        self.d_model, self.num_heads = d_model, num_heads
+        self.head_dim, self.value_dim = head_dim, value_dim
         self.scale = scale
         self.attention_dropout = attention_dropout
         # One matrix for q, k and v of all heads, stacked in this order as in
         # PyTorch and timm: one product is faster than three.
-        self.qkv = nn.Linear(d_model, 3 * num_heads * head_dim, bias=bias)
-        self.proj = nn.Linear(num_heads * head_dim, d_model)
+        self.qkv = nn.Linear(
+            d_model, num_heads * (2 * head_dim + value_dim), bias=qkv_bias
+        )
+        self.proj = nn.Linear(num_heads * value_dim, d_model, bias=proj_bias)
         self.proj_drop = nn.Dropout(dropout)
         self._recorders: OrderedDict[int, Callable] = OrderedDict()
+
+    def qkv_weights(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the matrices of q, k and v: views into the fused one."""
+        inner = self.num_heads * self.head_dim
+        return self.qkv.weight.detach().split(
+            [inner, inner, self.num_heads * self.value_dim]
+        )
 
     def register_recorder(
         self, recorder: Callable[[Tensor], None]
@@ -197,6 +207,7 @@ class MultiHeadAttention(nn.Module):
         Returns:
             A handle; its ``remove()`` ends the recording.
         """
+        require.function("recorder", recorder)
         handle = RemovableHandle(self._recorders)
         self._recorders[handle.id] = recorder
         return handle
@@ -206,10 +217,27 @@ class MultiHeadAttention(nn.Module):
         x: Float[Tensor, "batch query d_model"],
         memory: Float[Tensor, "batch key d_model"] | None = None,
         mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
+        cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Attend from `x` to itself, or to `memory` if it is given."""
+        """Attend from `x` to itself, or to `memory` if it is given.
+
+        With a `cache`, self-attention appends the keys and values of `x` to
+        it and attends to all of them; cross-attention fills it from `memory`
+        once and reads it from then on.
+        """
+        require.tokens("x", x, self.qkv.weight)
+        require.instance("cache", cache, KeyValueCache, optional=True)
+        if memory is None:
+            q, k, v = self._project(x, 0, 3)
+            if cache is not None:
+                k, v = cache.append(k, v)
+        else:
+            (q,) = self._project(x, 0, 1)
+            k, v = self._read(x, memory, cache)
         out = scaled_dot_product_attention(
-            *self._project(x, memory),
+            q,
+            k,
+            v,
             mask,
             scale=self.scale,
             dropout=self.attention_dropout if self.training else 0.0,
@@ -218,34 +246,49 @@ class MultiHeadAttention(nn.Module):
         merged = rearrange(out, "b heads n d -> b n (heads d)")
         return self.proj_drop(self.proj(merged))
 
-    def _project(self, x: Tensor, memory: Tensor | None) -> tuple[Tensor, ...]:
-        require.tokens("x", x, self.qkv.weight)
-        if memory is None:
-            return self._split(self.qkv(x), 3)
+    def _read(
+        self, x: Tensor, memory: Tensor, cache: KeyValueCache | None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the keys and values of `memory`."""
         require.tokens("memory", memory, self.qkv.weight)
         if len(memory) != len(x):
             raise ValueError(
                 f"memory must have the batch of x, {len(x)}, got {len(memory)}"
             )
-        inner = self.num_heads * self.head_dim
-        w_q, w_kv = self.qkv.weight.split([inner, 2 * inner])
-        b_q, b_kv = (
-            (None, None)
-            if self.qkv.bias is None
-            else self.qkv.bias.split([inner, 2 * inner])
-        )
-        return (
-            *self._split(F.linear(x, w_q, b_q), 1),
-            *self._split(F.linear(memory, w_kv, b_kv), 2),
-        )
+        if cache is None:
+            return self._project(memory, 1, 3)
+        if len(cache) == 0:
+            return cache.append(*self._project(memory, 1, 3))
+        if len(cache) != memory.shape[1]:
+            raise ValueError(
+                f"memory must be that of the cache, {len(cache)} tokens, "
+                f"got {memory.shape[1]}"
+            )
+        return cache.kept()
 
-    def _split(self, projected: Tensor, parts: int) -> tuple[Tensor, ...]:
-        """Give each part and each head an axis of its own."""
-        split = projected.unflatten(
-            -1, (parts, self.num_heads, self.head_dim)
-        ).permute(2, 0, 3, 1, 4)
-        # One copy here, where the kernel would make one of q, of k and of v.
-        return split.contiguous().unbind(0)
+    def _project(self, x: Tensor, first: int, last: int) -> tuple[Tensor, ...]:
+        """Project to the parts first..last of (q, k, v), heads apart."""
+        dims = [self.head_dim, self.head_dim, self.value_dim]
+        starts = [0, *accumulate(self.num_heads * dim for dim in dims)]
+        dims, rows = dims[first:last], slice(starts[first], starts[last])
+        if last - first == 3:
+            projected = self.qkv(x)
+        else:
+            bias = self.qkv.bias
+            projected = F.linear(
+                x, self.qkv.weight[rows], None if bias is None else bias[rows]
+            )
+        if len(set(dims)) == 1:
+            split = projected.unflatten(
+                -1, (len(dims), self.num_heads, dims[0])
+            ).permute(2, 0, 3, 1, 4)
+            # One copy here, where the kernel would make one of each part.
+            return split.contiguous().unbind(0)
+        parts = projected.split([self.num_heads * dim for dim in dims], -1)
+        return tuple(
+            rearrange(part, "b n (heads d) -> b heads n d", d=dim)
+            for part, dim in zip(parts, dims, strict=True)
+        )
 
     def _record(self, weights: Tensor) -> None:
         for recorder in self._recorders.values():

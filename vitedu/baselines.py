@@ -21,11 +21,15 @@ def majority_accuracy(
         Share of the test labels that equal it, in [0, 1].
 
     Raises:
-        ValueError: One of the two is empty.
+        TypeError: Labels that are no tensor of integers.
+        ValueError: One of the two has other axes, is empty or holds a
+            negative number.
+
+    >>> majority_accuracy(torch.tensor([0, 2, 2]), torch.tensor([2, 1, 2, 0]))
+    0.5
     """
     for name, labels in (("train", train_labels), ("test", test_labels)):
-        if len(labels) == 0:
-            raise ValueError(f"{name}_labels must not be empty, got 0 labels")
+        _check_labels(f"{name}_labels", labels)
     commonest = torch.bincount(train_labels).argmax()
     return (test_labels == commonest).double().mean().item()
 
@@ -40,7 +44,33 @@ def logistic_regression_accuracy(
 
     It draws one weighted sum of pixels per class and knows nothing of which
     pixels are neighbours. scikit-learn's default regularisation.
+
+    Raises:
+        TypeError: Images without fractions, labels that are no integers.
+        ValueError: Not one image per label, images of two sizes, no images.
+
+    >>> dark, bright = torch.zeros(3, 1, 2, 2), torch.ones(3, 1, 2, 2)
+    >>> images, labels = torch.cat([dark, bright]), torch.arange(6) // 3
+    >>> logistic_regression_accuracy(images, labels, images, labels)
+    1.0
     """
+    for name, images, labels in (
+        ("train", train_images, train_labels),
+        ("test", test_images, test_labels),
+    ):
+        require.floating(f"{name}_images", images)
+        _check_labels(f"{name}_labels", labels)
+        if images.ndim < 2 or len(images) != len(labels):
+            raise ValueError(
+                f"{name}_images must hold one image per label, "
+                f"{len(labels)}, got shape {tuple(images.shape)}"
+            )
+    if test_images[0].shape != train_images[0].shape:
+        raise ValueError(
+            "test_images must have the size of train_images, "
+            f"{tuple(train_images[0].shape)}, "
+            f"got {tuple(test_images[0].shape)}"
+        )
     model = LogisticRegression(max_iter=2000)
     model.fit(train_images.flatten(1).numpy(), train_labels.numpy())
     return model.score(test_images.flatten(1).numpy(), test_labels.numpy())
@@ -60,6 +90,12 @@ class SmallCNN(nn.Sequential):
 
     Raises:
         TypeError, ValueError: A size that is no positive integer.
+
+    >>> model = SmallCNN(num_channels=1, num_classes=10)
+    >>> model(torch.zeros(5, 1, 8, 8)).shape
+    torch.Size([5, 10])
+    >>> sum(parameter.numel() for parameter in model.parameters())
+    56554
     """
 
     def __init__(
@@ -79,6 +115,17 @@ class SmallCNN(nn.Sequential):
             nn.AdaptiveAvgPool2d(1),
             nn.Flatten(),
             nn.Linear(2 * width, num_classes),
+        )
+
+
+def _check_labels(name: str, labels: Tensor) -> None:
+    require.rank(name, labels, "sample")
+    require.integers(name, labels)
+    if len(labels) == 0:
+        raise ValueError(f"{name} must not be empty, got 0 labels")
+    if labels.min() < 0:
+        raise ValueError(
+            f"{name} must be at least 0, got {labels.min().item()}"
         )
 
 

@@ -11,6 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from vitedu import require
+
 _FORMAT = "vitedu-checkpoint-1"
 
 
@@ -26,7 +28,9 @@ def write_checkpoint(
         OSError: The folder does not exist, is read-only or full; an older
             file at `path` is untouched then.
     """
-    path = Path(path)
+    path = require.path("path", path)
+    require.instance("tensors", tensors, dict)
+    require.instance("facts", facts, dict)
     content = save(
         # A copy each: tensors that share memory are refused by the format.
         {
@@ -56,7 +60,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         FileNotFoundError: There is no such file.
         ValueError: The file is no checkpoint of this book, or is damaged.
     """
-    path = Path(path)
+    path = require.path("path", path)
     if not path.is_file():
         raise FileNotFoundError(f"path must be a checkpoint, got {path}")
     try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from vitedu import require
 from vitedu.attention import scaled_dot_product_attention
 from vitedu.masks import causal_mask
 
@@ -39,6 +40,13 @@ def same(
     Raises:
         AssertionError: Shapes differ, or a number does by more than
             `tolerance`, or one of the two is not finite or no tensor.
+
+    >>> x = torch.tensor([0.5, 2.0])
+    >>> same(lambda x: x * x, lambda x: x**2, x)
+    0.0
+    >>> same(lambda x: x * x, lambda x: 2 * x, x)
+    Traceback (most recent call last):
+    AssertionError: output: differs by 0.75, more than 1e-10
     """
     outputs, gradients = zip(
         *(_run(f, inputs, options) for f in (first, second)), strict=True
@@ -92,7 +100,12 @@ def _run(
 
 
 def attention_inputs(*, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw q, k, v with pairwise different prime sizes."""
+    """Draw q, k, v with pairwise different prime sizes.
+
+    >>> [tuple(x.shape) for x in attention_inputs()]
+    [(2, 3, 5, 11), (2, 3, 7, 11), (2, 3, 7, 11)]
+    """
+    require.integer("seed", seed)
     generator = torch.Generator().manual_seed(seed)
 
     def draw(length: int) -> Tensor:
@@ -103,7 +116,11 @@ def attention_inputs(*, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def attention_masks() -> Iterator[tuple[str, Tensor | None]]:
-    """Yield the four masks that a proof of attention has to pass."""
+    """Yield the four masks that a proof of attention has to pass.
+
+    >>> [name for name, _ in attention_masks()]
+    ['none', 'causal', 'padding', 'dead row']
+    """
     yield "none", None
     yield "causal", causal_mask(KEY)[:, :, -QUERY:]
     padding = torch.arange(KEY) < torch.tensor([[KEY], [KEY - 3]])
@@ -121,6 +138,12 @@ def same_attention(candidate: Callable[..., Tensor]) -> dict[str, float]:
 
     Raises:
         AssertionError: It is not, with the mask named.
+
+    >>> max(same_attention(scaled_dot_product_attention).values())
+    0.0
+    >>> same_attention(lambda q, k, v, mask: (q @ k.mT).softmax(-1) @ v)
+    Traceback (most recent call last):
+    AssertionError: mask none: output: differs by 1.75, more than 1e-10
     """
     found = {}
     for name, mask in attention_masks():
@@ -177,6 +200,9 @@ def judge_number(
         why: What to say about it.
         wrong: Other numbers, and the thought that leads to each.
         tolerance: Relative distance that counts as equal; 0 for counts.
+
+    >>> judge_number(4, right=16, why="4 * 4", wrong={4: "that is the root."})
+    Not yet: that is the root.
     """
     if answer is None:
         return Verdict(False, "write your prediction into the cell first.")

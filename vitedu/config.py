@@ -1,80 +1,132 @@
 """What a model or a training run is made of: frozen, checked, with presets."""
 
-from dataclasses import dataclass, fields
-from typing import Literal, Self
+from dataclasses import MISSING, dataclass
+from typing import Any, Literal, Self
 
 from vitedu import require
+from vitedu.block_config import BlockConfig, count_field, size_field
+from vitedu.train_config import TrainConfig
+
+__all__ = ["BlockConfig", "TrainConfig", "TransformerConfig", "ViTConfig"]
+
+
+def _family(
+    d_model: int, num_layers: int, num_heads: int, patch_size: int, source: str
+) -> classmethod:
+    def preset(cls: type, **changes: Any) -> Any:
+        sizes = {
+            "d_model": d_model,
+            "num_layers": num_layers,
+            "num_heads": num_heads,
+            "d_ff": 4 * d_model,
+            "patch_size": patch_size,
+        }
+        return cls(**(sizes | changes))
+
+    preset.__doc__ = (
+        f"Width {d_model}, {num_layers} blocks, {num_heads} heads, "
+        f"{patch_size}-pixel patches ({source}, table 1)."
+    )
+    return classmethod(preset)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ViTConfig:
-    """The sizes and rates of a Vision Transformer.
+class ViTConfig(BlockConfig):
+    """The sizes, rates and choices of a Vision Transformer.
 
-    The defaults are ViT-B/16. Every field is checked when the object is made,
-    so that a model never meets a config that cannot work.
+    The defaults are ViT-B/16. The fields of `BlockConfig` belong to it, too.
 
     Attributes:
-        image_size: Side of the square input image, in pixels.
-        patch_size: Side of a square patch, in pixels; divides `image_size`.
+        image_size: Side of a square image, or (height, width), in pixels.
+        patch_size: Side of a square patch, or (height, width), in pixels;
+            divides `image_size`.
         num_channels: Channels of the image (1 grey, 3 colour).
-        num_classes: Outputs of the head.
-        d_model: Width of a token; divisible by `num_heads`.
-        num_layers: Encoder blocks.
-        num_heads: Attention heads per block.
-        d_ff: Hidden width of the feed-forward network.
-        dropout: Rate after every dense layer but the q, k, v projection, and
-            after adding the position embedding; in [0, 1).
-        attention_dropout: Rate on the attention weights; in [0, 1).
-        drop_path: Rate of stochastic depth in the last block; it grows
-            linearly from 0 in the first; in [0, 1).
-        pool: What the head reads: the class token, or the mean of the
-            patches.
-        position_std: Standard deviation of the initial position embedding.
-        layer_norm_eps: Epsilon inside every layer normalisation.
+        num_classes: Outputs of the head; 0 means no head: the model returns
+            what the head would read.
+        patch_method: How the patch embedding is computed; both give the same.
+        patch_norm: Whether the patch embedding is normalised.
+        positions: A learned vector per position, the fixed 2-D sinusoids, or
+            none.
+        position_std: Standard deviation of the initial learned positions.
+        class_token_std: That of the initial class and distillation tokens.
+        pool: What the head reads. "class_token"; "mean": there is no class
+            token, the head reads the mean of the patches; "mean_patches": the
+            same mean, but a class token takes part in the attention;
+            "mean_all": the class token is part of the mean.
+        pool_norm: Whether the last layer normalisation comes "before" pooling
+            or "after"; for the class token this makes no difference.
+        distilled: Whether there is a distillation token with its own head.
+        representation_size: Width of a linear map and a tanh before the head;
+            None means neither.
+        weights_init: How linear maps start: "xavier" as in the authors' code,
+            "truncated_normal" with standard deviation 0.02 as in timm,
+            "pytorch" as PyTorch's layers do by themselves. The head starts at
+            zero except with "pytorch".
 
     Raises:
         TypeError: A field has the wrong type.
         ValueError: A field is outside its range, or two do not fit.
 
     Source: Dosovitskiy et al. 2021, sections 3.1 and 4.1, table 1 and
-        appendix B.1; `layer_norm_eps` as in the authors' code.
+        appendix B.1; `layer_norm_eps` as in the authors' code;
+        `distilled` from Touvron et al. 2021, section 4.
     Derived in: 14-training-a-vit
     """
 
-    image_size: int = 224
-    patch_size: int = 16
-    num_channels: int = 3
-    num_classes: int = 1000
-    d_model: int = 768
-    num_layers: int = 12
-    num_heads: int = 12
-    d_ff: int = 3072
-    dropout: float = 0.0
-    attention_dropout: float = 0.0
-    drop_path: float = 0.0
-    pool: Literal["class_token", "mean"] = "class_token"
+    image_size: int | tuple[int, int] = 224
+    patch_size: int | tuple[int, int] = 16
+    num_channels: int = size_field(3)
+    num_classes: int = count_field(1000)
+    patch_method: Literal["convolution", "linear"] = "convolution"
+    patch_norm: bool = False
+    positions: Literal["learned", "sinusoidal", "none"] = "learned"
     position_std: float = 0.02
-    layer_norm_eps: float = 1e-6
+    class_token_std: float = 0.0
+    pool: Literal["class_token", "mean", "mean_patches", "mean_all"] = (
+        "class_token"
+    )
+    pool_norm: Literal["before", "after"] = "before"
+    distilled: bool = False
+    representation_size: int | None = size_field(None)
+    weights_init: Literal["xavier", "truncated_normal", "pytorch"] = "xavier"
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if field.type is int:
-                require.positive_int(field.name, getattr(self, field.name))
-        for name in ("dropout", "attention_dropout", "drop_path"):
-            require.rate(name, getattr(self, name))
+        super().__post_init__()
         require.number("position_std", self.position_std, at_least=0)
-        require.number("layer_norm_eps", self.layer_norm_eps, above=0)
-        require.choice("pool", self.pool, ("class_token", "mean"))
-        require.divisible(
-            "image_size", self.image_size, "patch_size", self.patch_size
-        )
-        require.divisible("d_model", self.d_model, "num_heads", self.num_heads)
+        require.number("class_token_std", self.class_token_std, at_least=0)
+        for i in (0, 1):
+            require.divisible(
+                "image_size",
+                self.image_shape[i],
+                "patch_size",
+                self.patch_shape[i],
+            )
+        if self.distilled and self.pool != "class_token":
+            raise ValueError(
+                "distilled needs pool='class_token': its second head reads a "
+                f"token, too; got pool={self.pool!r}"
+            )
+        if self.distilled and self.representation_size is not None:
+            raise ValueError(
+                "representation_size must be None if distilled, "
+                f"got {self.representation_size}"
+            )
+
+    @property
+    def image_shape(self) -> tuple[int, int]:
+        """Height and width of the image in pixels."""
+        return require.sides("image_size", self.image_size)
+
+    @property
+    def patch_shape(self) -> tuple[int, int]:
+        """Height and width of a patch in pixels."""
+        return require.sides("patch_size", self.patch_size)
 
     @property
     def grid_size(self) -> tuple[int, int]:
         """Rows and columns of the grid of patches."""
-        side = self.image_size // self.patch_size
-        return side, side
+        (height, width), (p1, p2) = self.image_shape, self.patch_shape
+        return height // p1, width // p2
 
     @property
     def num_patches(self) -> int:
@@ -82,40 +134,18 @@ class ViTConfig:
         rows, columns = self.grid_size
         return rows * columns
 
-    @classmethod
-    def ti16(cls, **changes) -> Self:
-        """ViT-Ti/16, the smallest of DeiT (Touvron et al. 2021, table 1)."""
-        return cls._family(192, 12, 3, 16, changes)
+    @property
+    def num_prefix_tokens(self) -> int:
+        """Tokens before the patches: class token, distillation token."""
+        return int(self.pool != "mean") + int(self.distilled)
 
-    @classmethod
-    def s16(cls, **changes) -> Self:
-        """ViT-S/16 (Touvron et al. 2021, table 1)."""
-        return cls._family(384, 12, 6, 16, changes)
-
-    @classmethod
-    def b16(cls, **changes) -> Self:
-        """ViT-B/16 (Dosovitskiy et al. 2021, table 1)."""
-        return cls._family(768, 12, 12, 16, changes)
-
-    @classmethod
-    def b32(cls, **changes) -> Self:
-        """ViT-B/32 (Dosovitskiy et al. 2021, table 1)."""
-        return cls._family(768, 12, 12, 32, changes)
-
-    @classmethod
-    def l16(cls, **changes) -> Self:
-        """ViT-L/16 (Dosovitskiy et al. 2021, table 1)."""
-        return cls._family(1024, 24, 16, 16, changes)
-
-    @classmethod
-    def l32(cls, **changes) -> Self:
-        """ViT-L/32 (Dosovitskiy et al. 2021, table 1)."""
-        return cls._family(1024, 24, 16, 32, changes)
-
-    @classmethod
-    def h14(cls, **changes) -> Self:
-        """ViT-H/14 (Dosovitskiy et al. 2021, table 1); head_dim is 80."""
-        return cls._family(1280, 32, 16, 14, changes)
+    ti16 = _family(192, 12, 3, 16, "Touvron et al. 2021")
+    s16 = _family(384, 12, 6, 16, "Touvron et al. 2021")
+    b16 = _family(768, 12, 12, 16, "Dosovitskiy et al. 2021")
+    b32 = _family(768, 12, 12, 32, "Dosovitskiy et al. 2021")
+    l16 = _family(1024, 24, 16, 16, "Dosovitskiy et al. 2021")
+    l32 = _family(1024, 24, 16, 32, "Dosovitskiy et al. 2021")
+    h14 = _family(1280, 32, 16, 14, "Dosovitskiy et al. 2021")
 
     @classmethod
     def digits(cls, **changes) -> Self:
@@ -139,68 +169,119 @@ class ViTConfig:
         }
         return cls(**(sizes | changes))
 
-    @classmethod
-    def _family(
-        cls,
-        d_model: int,
-        num_layers: int,
-        num_heads: int,
-        patch_size: int,
-        changes: dict,
-    ) -> Self:
-        sizes = {
-            "d_model": d_model,
-            "num_layers": num_layers,
-            "num_heads": num_heads,
-            "d_ff": 4 * d_model,
-            "patch_size": patch_size,
-        }
-        return cls(**(sizes | changes))
-
 
 @dataclass(frozen=True, kw_only=True)
-class TrainConfig:
-    """How a model is trained: AdamW with a one-cycle learning rate.
+class TransformerConfig(BlockConfig):
+    """The sizes, rates and choices of an encoder-decoder Transformer.
+
+    The defaults are the choices of Vaswani et al. 2017 in their base size.
+    The fields of `BlockConfig` belong to it, too.
 
     Attributes:
-        num_epochs: Passes over the training data.
-        learning_rate: The highest rate, reached after the warm-up.
-        warmup: Share of the steps in which the rate rises, in (0, 1).
-        weight_decay: Decoupled decay of every parameter.
-        label_smoothing: Share of the target spread over all classes, in
-            [0, 1).
-        max_grad_norm: Longer gradients are shortened to this length.
+        src_vocab_size: Words of the source language.
+        tgt_vocab_size: Words of the target language.
+        src_pad_id: The id that fills short source sentences.
+        tgt_pad_id: The id that fills short target sentences.
+        positions: The fixed sinusoids, a learned vector per position, or
+            none.
+        max_len: Longest sequence of learned positions; None with the others,
+            which know no limit.
+        tie_output: Whether the output map is the target embedding.
+        tie_source: Whether source and target share one embedding, which takes
+            one vocabulary with one padding id.
+        embedding_scale: Where the factor of a shared embedding stands.
+            "embedding": tokens grow by sqrt(d_model) (the paper). "logits":
+            logits shrink by sqrt(d_model) instead; the same function if the
+            table is sqrt(d_model) times as large, and it starts so.
+            "none": neither.
+        embedding_norm: Whether a layer normalisation stands before the stack.
+        final_norm: Whether one stands after it; None means where
+            `norm_first`, since pre-norm stacks need it.
 
     Raises:
         TypeError: A field has the wrong type.
-        ValueError: A field is outside its range.
+        ValueError: A field is outside its range, or two do not fit.
 
-    Source: Loshchilov & Hutter 2019 (AdamW); Smith & Topin 2018 (one cycle).
-    Derived in: 14-training-a-vit
+    Source: Vaswani et al. 2017, sections 3.1 to 3.4 and table 3.
     """
 
-    num_epochs: int
-    learning_rate: float = 1e-3
-    warmup: float = 0.2
-    weight_decay: float = 0.05
-    label_smoothing: float = 0.0
-    max_grad_norm: float = 1.0
+    d_model: int = size_field(512)
+    num_layers: int = size_field(6)
+    num_heads: int = size_field(8)
+    d_ff: int = size_field(2048)
+    activation: Literal["gelu", "relu"] = "relu"
+    norm_first: bool = False
+    qkv_bias: bool = False
+    proj_bias: bool = False
+    dropout: float = 0.1
+    activation_dropout: float | None = 0.0
+    src_vocab_size: int = size_field(MISSING)
+    tgt_vocab_size: int = size_field(MISSING)
+    src_pad_id: int = count_field(0)
+    tgt_pad_id: int = count_field(0)
+    positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
+    max_len: int | None = size_field(None)
+    tie_output: bool = True
+    tie_source: bool = True
+    embedding_scale: Literal["embedding", "logits", "none"] = "embedding"
+    embedding_norm: bool = False
+    final_norm: bool | None = None
 
     def __post_init__(self) -> None:
-        require.positive_int("num_epochs", self.num_epochs)
-        require.number("learning_rate", self.learning_rate, above=0)
-        require.number("warmup", self.warmup, above=0, below=1)
-        require.number("weight_decay", self.weight_decay, at_least=0)
-        require.rate("label_smoothing", self.label_smoothing)
-        require.number("max_grad_norm", self.max_grad_norm, above=0)
+        super().__post_init__()
+        for side in ("src", "tgt"):
+            pad, vocabulary = f"{side}_pad_id", f"{side}_vocab_size"
+            if getattr(self, pad) >= getattr(self, vocabulary):
+                raise ValueError(
+                    f"{pad} must be below {vocabulary} = "
+                    f"{getattr(self, vocabulary)}, got {getattr(self, pad)}"
+                )
+        source = (self.src_vocab_size, self.src_pad_id)
+        target = (self.tgt_vocab_size, self.tgt_pad_id)
+        if self.tie_source and source != target:
+            raise ValueError(
+                "tie_source needs one vocabulary and one padding id, got "
+                f"(vocab_size, pad_id) = {source} and {target}"
+            )
+        if self.embedding_scale == "logits" and not self.tie_output:
+            raise ValueError(
+                "embedding_scale='logits' needs tie_output: it moves the "
+                "factor of the shared table; got tie_output=False"
+            )
+        if (self.positions == "learned") != (self.max_len is not None):
+            raise ValueError(
+                "max_len must be given with learned positions, and only "
+                f"then; got positions={self.positions!r} and "
+                f"max_len={self.max_len}"
+            )
+
+    @property
+    def has_final_norm(self) -> bool:
+        """Whether a layer normalisation stands after each stack."""
+        return self.norm_first if self.final_norm is None else self.final_norm
 
     @classmethod
-    def digits(cls, **changes) -> Self:
-        """The recipe of chapter 14; chosen on validation images only."""
-        recipe = {
-            "num_epochs": 28,
-            "learning_rate": 4e-3,
-            "weight_decay": 0.2,
-            "label_smoothing": 0.05,
+    def base(cls, **changes) -> Self:
+        """The base model with the article's vocabulary of 37,000.
+
+        Deviates: A layer normalisation before each stack, as in a widely
+        read port: 63,047,680 parameters. ``embedding_norm=False`` leaves the
+        2,048 of them out, as the paper does.
+        """
+        sizes = {
+            "src_vocab_size": 37_000,
+            "tgt_vocab_size": 37_000,
+            "embedding_norm": True,
         }
-        return cls(**(recipe | changes))
+        return cls(**(sizes | changes))
+
+    @classmethod
+    def big(cls, **changes) -> Self:
+        """The big model: 214,175,744 parameters; for the rest see `base`."""
+        sizes = {
+            "d_model": 1024,
+            "num_heads": 16,
+            "d_ff": 4096,
+            "dropout": 0.3,
+        }
+        return cls.base(**(sizes | changes))

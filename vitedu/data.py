@@ -38,6 +38,7 @@ class Digits:
         self, images: Float[Tensor, "*shape"]
     ) -> Float[Tensor, "*shape"]:
         """Undo the standardisation: pixels in [0, 1], 0 is no ink."""
+        require.floating("images", images)
         return images * self.std + self.mean
 
     @property
@@ -57,11 +58,12 @@ def digits(*, test_size: int = 360, seed: int = 0) -> Digits:
 
     Args:
         test_size: Images set aside, drawn so that each digit keeps its share.
-        seed: Which images are drawn; any integer of at least 0.
+        seed: Which images are drawn; 0 to 2**32 - 1.
 
     Raises:
-        TypeError, ValueError: `test_size` is not an integer that leaves at
-            least one image of each digit on both sides.
+        TypeError, ValueError: `seed` is no such integer; `test_size` is not
+            an integer that leaves at least one image of each digit on both
+            sides.
 
     Source: Kaynak 1995 and Alpaydin & Kaynak 1998, the UCI collection
         "Optical Recognition of Handwritten Digits", its 1,797 test images of
@@ -71,6 +73,9 @@ def digits(*, test_size: int = 360, seed: int = 0) -> Digits:
     Derived in: 14-training-a-vit
     """
     require.positive_int("test_size", test_size)
+    require.integer("seed", seed, at_least=0)
+    if seed >= 2**32:
+        raise ValueError(f"seed must be below 2**32, got {seed}")
     bunch = load_digits()
     if not 10 <= test_size <= len(bunch.target) - 10:
         raise ValueError(
@@ -141,6 +146,7 @@ class Augment:
         """Vary each image by itself; interpolate linearly between pixels."""
         require.rank("images", images, "batch channel height width")
         require.floating("images", images)
+        require.instance("generator", generator, torch.Generator)
         draw = torch.rand(7, len(images), generator=generator) * 2 - 1
         angle = draw[0] * torch.pi * self.degrees / 180
         width, height = 1 + draw[1:3] * self.stretch
@@ -201,11 +207,17 @@ def batches(
         augment: Varies each image anew in each epoch; None leaves them.
 
     Raises:
-        TypeError, ValueError: Lengths that differ, a `batch_size` that is no
+        TypeError, ValueError: Images or labels that are no tensors of numbers
+            and integers, lengths that differ, a `batch_size` that is no
             positive integer or larger than the data.
     """
     require.rank("images", images, "image channel height width")
+    require.floating("images", images)
+    require.rank("labels", labels, "image")
+    require.integers("labels", labels)
     require.positive_int("batch_size", batch_size)
+    require.integer("seed", seed)
+    require.instance("augment", augment, Augment, optional=True)
     if len(labels) != len(images):
         raise ValueError(
             f"labels must hold one label per image, {len(images)}, "

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from vitedu import require
 from vitedu.attention import MultiHeadAttention
+from vitedu.cache import KeyValueCache
 
 _ACTIVATIONS = {"gelu": nn.GELU, "relu": nn.ReLU}
 
@@ -19,7 +20,9 @@ class FeedForward(nn.Module):
         d_model: Width of a token.
         d_ff: Hidden width; usually 4 * d_model.
         activation: "gelu" (ViT) or "relu" (the Transformer of 2017).
-        dropout: Rate after the activation and after the second map.
+        activation_dropout: Rate after the activation, in [0, 1); None means
+            `dropout` (ViT; the Transformer of 2017 has none there).
+        dropout: Rate after the second map, in [0, 1).
 
     Raises:
         TypeError, ValueError: Sizes that are no positive integers, an unknown
@@ -36,16 +39,21 @@ class FeedForward(nn.Module):
         d_ff: int,
         *,
         activation: Literal["gelu", "relu"] = "gelu",
+        activation_dropout: float | None = None,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        if activation_dropout is None:
+            activation_dropout = dropout
         require.positive_int("d_model", d_model)
         require.positive_int("d_ff", d_ff)
         require.choice("activation", activation, tuple(_ACTIVATIONS))
         require.rate("dropout", dropout)
+        require.rate("activation_dropout", activation_dropout)
+        self.d_model = d_model
         self.fc1 = nn.Linear(d_model, d_ff)
         self.act = _ACTIVATIONS[activation]()
-        self.drop1 = nn.Dropout(dropout)
+        self.drop1 = nn.Dropout(activation_dropout)
         self.fc2 = nn.Linear(d_ff, d_model)
         self.drop2 = nn.Dropout(dropout)
 
@@ -81,11 +89,12 @@ class DropPath(nn.Module):
         self.rate = rate
 
     def forward(self, x: Float[Tensor, "batch ..."]) -> Tensor:
+        require.instance("x", x, Tensor)
         if not self.training or self.rate == 0:
             return x
         shape = (x.shape[0],) + (1,) * (x.ndim - 1)
         kept = torch.rand(shape, device=x.device) >= self.rate
-        return x * kept / (1 - self.rate)
+        return x * (kept.to(x.dtype) / (1 - self.rate))
 
     def extra_repr(self) -> str:
         return f"rate={self.rate}"
@@ -124,12 +133,9 @@ class EncoderBlock(nn.Module):
         layer_norm_eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        if mlp.fc1.in_features != attn.d_model:
-            raise ValueError(
-                f"mlp must have the d_model of attn, {attn.d_model}, "
-                f"got {mlp.fc1.in_features}"
-            )
+        _require_parts(mlp, attn=attn)
         require.rate("drop_path", drop_path)
+        require.boolean("norm_first", norm_first)
         require.number("layer_norm_eps", layer_norm_eps, above=0)
         self.norm_first = norm_first
         self.norm1 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
@@ -149,3 +155,100 @@ class EncoderBlock(nn.Module):
             return x + self.drop_path(self.mlp(self.norm2(x)))
         x = self.norm1(x + self.drop_path(self.attn(x, mask=mask)))
         return self.norm2(x + self.drop_path(self.mlp(x)))
+
+
+class DecoderBlock(nn.Module):
+    """Attention among the target tokens, then to the source, then each alone.
+
+    Three residual branches. The query of the second attention is what the
+    first branch has made of the same token; its keys and values come from the
+    encoder.
+
+    Args:
+        attn: The self-attention.
+        cross_attn: The attention to the encoder's output.
+        mlp: The feed-forward network.
+        drop_path: Rate at which a branch is skipped, in [0, 1).
+        norm_first: True normalises what enters a branch (pre-norm); False
+            normalises after the sum (post-norm, Vaswani et al. 2017).
+        layer_norm_eps: Epsilon of the three layer normalisations.
+
+    Raises:
+        TypeError, ValueError: As for `EncoderBlock`; also a `memory` of
+            another width or batch.
+
+    Source: Vaswani et al. 2017, section 3.1.
+    """
+
+    def __init__(
+        self,
+        attn: MultiHeadAttention,
+        cross_attn: MultiHeadAttention,
+        mlp: FeedForward,
+        *,
+        drop_path: float = 0.0,
+        norm_first: bool = False,
+        layer_norm_eps: float = 1e-6,
+    ) -> None:
+        super().__init__()
+        _require_parts(mlp, attn=attn, cross_attn=cross_attn)
+        require.rate("drop_path", drop_path)
+        require.boolean("norm_first", norm_first)
+        require.number("layer_norm_eps", layer_norm_eps, above=0)
+        self.norm_first = norm_first
+        self.norm1 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        self.attn = attn
+        self.norm2 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        self.cross_attn = cross_attn
+        self.norm3 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        self.mlp = mlp
+        self.drop_path = DropPath(drop_path)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch tgt d_model"],
+        memory: Float[Tensor, "batch src d_model"],
+        mask: Bool[Tensor, "#batch #heads #tgt key"] | None = None,
+        memory_mask: Bool[Tensor, "#batch #heads #tgt src"] | None = None,
+        cache: tuple[KeyValueCache, KeyValueCache] | None = None,
+    ) -> Float[Tensor, "batch tgt d_model"]:
+        """Return the tokens after the three branches.
+
+        With a `cache` (self, cross), `x` holds the new tokens only; `mask`
+        then has a key for every token so far.
+        """
+        require.tokens("x", x, self.norm1.weight)
+        if cache is not None:
+            _require_pair(cache)
+        own, other = (None, None) if cache is None else cache
+        if self.norm_first:
+            y = self.attn(self.norm1(x), mask=mask, cache=own)
+            x = x + self.drop_path(y)
+            y = self.cross_attn(self.norm2(x), memory, memory_mask, other)
+            x = x + self.drop_path(y)
+            return x + self.drop_path(self.mlp(self.norm3(x)))
+        y = self.attn(x, mask=mask, cache=own)
+        x = self.norm1(x + self.drop_path(y))
+        y = self.cross_attn(x, memory, memory_mask, other)
+        x = self.norm2(x + self.drop_path(y))
+        return self.norm3(x + self.drop_path(self.mlp(x)))
+
+
+def _require_parts(mlp: FeedForward, **attentions: MultiHeadAttention) -> None:
+    require.instance("mlp", mlp, FeedForward)
+    for name, attn in attentions.items():
+        require.instance(name, attn, MultiHeadAttention)
+    for name, part in {**attentions, "mlp": mlp}.items():
+        if part.d_model != attentions["attn"].d_model:
+            raise ValueError(
+                f"{name} must have the d_model of attn, "
+                f"{attentions['attn'].d_model}, got {part.d_model}"
+            )
+
+
+def _require_pair(cache: tuple[KeyValueCache, KeyValueCache]) -> None:
+    require.instance("cache", cache, tuple)
+    if len(cache) != 2:
+        raise ValueError(f"cache must be (self, cross), got {cache!r}")
+    for i, part in enumerate(cache):
+        require.instance(f"cache[{i}]", part, KeyValueCache)

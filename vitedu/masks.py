@@ -27,8 +27,12 @@ def causal_mask(
 
     Source: Vaswani et al. 2017, section 3.2.3.
     Derived in: 03-scaled-dot-product-attention
+
+    >>> causal_mask(3)[0, 0].int().tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
     require.positive_int("length", length)
+    require.device("device", device)
     ones = torch.ones(length, length, dtype=torch.bool, device=device)
     return ones.tril()[None, None]
 
@@ -51,12 +55,15 @@ def padding_mask(
 
     Source: Vaswani et al. 2017 (implied; the paper does not describe it).
     Derived in: 03-scaled-dot-product-attention
+
+    >>> tokens = torch.tensor([[7, 4, 9], [5, 0, 0]])
+    >>> padding_mask(tokens, pad_id=0).int().tolist()
+    [[[[1, 1, 1]]], [[[1, 0, 0]]]]
+    >>> (padding_mask(tokens, pad_id=0) & causal_mask(3)).shape
+    torch.Size([2, 1, 3, 3])
     """
     require.rank("tokens", tokens, "batch key")
-    if tokens.is_floating_point() or tokens.dtype == torch.bool:
-        raise TypeError(
-            f"tokens must hold integer ids, got dtype {tokens.dtype}"
-        )
+    require.integers("tokens", tokens)
     require.integer("pad_id", pad_id)
     return (tokens != pad_id)[:, None, None, :]
 
@@ -71,7 +78,15 @@ def check_mask(
             libraries add them to the scores and others multiply.
         ValueError: It does not have four axes, or an axis has another size
             than the scores (batch, heads and query may be 1).
+
+    >>> check_mask(causal_mask(3), batch=2, heads=4, query=3, key=3)
+    >>> check_mask(causal_mask(3).int(), batch=2, heads=4, query=3, key=3)
+    Traceback (most recent call last):
+    TypeError: mask must be boolean (True = may attend), got dtype torch.int32
     """
+    sizes = {"batch": batch, "heads": heads, "query": query, "key": key}
+    for name, size in sizes.items():
+        require.integer(name, size, at_least=0)
     require.rank("mask", mask, "batch heads query key")
     if mask.dtype != torch.bool:
         raise TypeError(

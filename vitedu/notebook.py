@@ -26,15 +26,15 @@ def set_up(seed: int = 0) -> None:
     the book's look.
 
     Args:
-        seed: Any integer of at least 0.
+        seed: An integer from 0 to 2**32 - 1.
     """
+    require.integer("seed", seed, at_least=0)
+    if seed >= 2**32:
+        raise ValueError(f"seed must be below 2**32, got {seed}")
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
     torch.set_num_threads(_THREADS)
-    # Of PyTorch's kernels for attention, the one made for long sequences is
-    # slower on the short ones of the chapters.
-    torch.backends.cuda.enable_flash_sdp(False)
     plots.use_style()
     inline.set_matplotlib_formats("svg")
 
@@ -52,6 +52,9 @@ def source(obj: Any) -> Markdown:
 
     Returns:
         A code block, with the name and the file of the object above it.
+
+    >>> print(source(is_live).data.splitlines()[2])
+    def is_live() -> bool:
     """
     module = inspect.getmodule(obj).__name__
     name = getattr(obj, "__qualname__", module)
@@ -90,12 +93,23 @@ def claim(
         ValueError: `statement` lacks ``{value}``, or `tolerance` is negative.
         AssertionError: `value` is further from `expected` than `tolerance`,
             or no number.
+
+    >>> claim("a-half", "It is {value}.", 0.5004, 0.5, tolerance=0.001)
+    Claim: It is 0.5004.
+    >>> claim("a-half", "It is {value}.", 0.6, 0.5, tolerance=0.001)
+    Traceback (most recent call last):
+    AssertionError: claim 'a-half': 0.6 is not 0.5 within 0.001
     """
+    for key, text in (("name", name), ("statement", statement)):
+        require.instance(key, text, str)
+    require.instance("unit", unit, str)
     if "{value}" not in statement:
         raise ValueError(f"statement must hold '{{value}}', got {statement!r}")
     require.number("tolerance", tolerance, at_least=0)
     require.positive_int("seeds", seeds)
-    value, expected = float(value), float(expected)
+    if decimals is not None:
+        require.integer("decimals", decimals, at_least=0)
+    value, expected = _number("value", value), _number("expected", expected)
     distance = abs(value - expected)
     if not (math.isfinite(value) and distance <= tolerance):
         raise AssertionError(
@@ -116,6 +130,14 @@ def claim(
         "seeds": seeds,
     }
     display(_Claim(sentence, entry))
+
+
+def _number(name: str, value: float) -> float:
+    """Return a number, a tensor or an array of one among them, as a float."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(f"{name} must be a number, got {value!r}") from error
 
 
 class _Claim:
@@ -142,6 +164,8 @@ def reveal(question: str, answer: str) -> HTML:
         question: What to predict, plain text.
         answer: What unfolds, plain text.
     """
+    require.instance("question", question, str)
+    require.instance("answer", answer, str)
     return HTML(
         f'<details class="predict"><summary>{html.escape(question)}'
         f"</summary><p>{html.escape(answer)}</p></details>"

@@ -11,19 +11,20 @@ from vitedu import require
 
 
 def patchify(
-    images: Float[Tensor, "batch channel height width"], patch_size: int
+    images: Float[Tensor, "batch channel height width"],
+    patch_size: int | tuple[int, int],
 ) -> Float[Tensor, "batch patch values"]:
-    """Cut images into square patches and flatten each into a row.
+    """Cut images into patches and flatten each into a row.
 
     Patches are read row by row. Inside a patch the order is (channel, row,
     column): that of a convolution's kernel, so that one weight serves both.
 
     Args:
-        images: Pixels; height and width divisible by `patch_size`.
-        patch_size: Side of a patch in pixels.
+        images: Pixels; height and width divisible by those of a patch.
+        patch_size: Side of a square patch, or (height, width), in pixels.
 
     Returns:
-        One row per patch, of channels * patch_size**2 values.
+        One row per patch, of channels * height * width of a patch values.
 
     Raises:
         TypeError, ValueError: Wrong axes, or sides that do not divide. No
@@ -33,33 +34,41 @@ def patchify(
     Deviates: The paper does not fix the order inside a patch; its code has
         (row, column, channel).
     Derived in: 14-training-a-vit
+
+    >>> import torch
+    >>> image = torch.arange(16).reshape(1, 1, 4, 4)
+    >>> patchify(image, 2)
+    tensor([[[ 0,  1,  4,  5],
+             [ 2,  3,  6,  7],
+             [ 8,  9, 12, 13],
+             [10, 11, 14, 15]]])
     """
     require.rank("images", images, "batch channel height width")
-    require.positive_int("patch_size", patch_size)
-    require.divisible("height", images.shape[2], "patch_size", patch_size)
-    require.divisible("width", images.shape[3], "patch_size", patch_size)
+    p1, p2 = require.sides("patch_size", patch_size)
+    require.divisible("height", images.shape[2], "patch_size", p1)
+    require.divisible("width", images.shape[3], "patch_size", p2)
     return rearrange(
         images,
         "b c (rows p1) (cols p2) -> b (rows cols) (c p1 p2)",
-        p1=patch_size,
-        p2=patch_size,
+        p1=p1,
+        p2=p2,
     )
 
 
 def unpatchify(
     patches: Float[Tensor, "batch patch values"],
-    patch_size: int,
+    patch_size: int | tuple[int, int],
     grid_size: tuple[int, int],
 ) -> Float[Tensor, "batch channel height width"]:
     """Put patches back together: the inverse of `patchify`.
 
     Args:
         patches: One row per patch, as `patchify` makes them.
-        patch_size: Side of a patch in pixels.
+        patch_size: Side of a square patch, or (height, width), in pixels.
         grid_size: Rows and columns of the grid of patches.
 
     Returns:
-        Images of (rows * patch_size) x (columns * patch_size) pixels.
+        Images whose sides are those of a patch times rows and columns.
 
     Raises:
         TypeError, ValueError: Sizes that are no positive integers, a number
@@ -70,7 +79,7 @@ def unpatchify(
     Derived in: 14-training-a-vit
     """
     require.rank("patches", patches, "batch patch values")
-    require.positive_int("patch_size", patch_size)
+    p1, p2 = require.sides("patch_size", patch_size)
     require.grid("grid_size", grid_size)
     rows, columns = grid_size
     if patches.shape[1] != rows * columns:
@@ -78,15 +87,13 @@ def unpatchify(
             f"patches must hold grid_size[0] * grid_size[1] = "
             f"{rows} * {columns} rows, got {patches.shape[1]}"
         )
-    require.divisible(
-        "values", patches.shape[2], "patch_size**2", patch_size**2
-    )
+    require.divisible("values", patches.shape[2], "pixels", p1 * p2)
     return rearrange(
         patches,
         "b (rows cols) (c p1 p2) -> b c (rows p1) (cols p2)",
         rows=rows,
-        p1=patch_size,
-        p2=patch_size,
+        p1=p1,
+        p2=p2,
     )
 
 
@@ -98,41 +105,55 @@ class PatchEmbed(nn.Module):
     `method` chooses which of the two computes them.
 
     Args:
-        image_size: Side of the square image in pixels.
-        patch_size: Side of a patch in pixels; divides `image_size`.
+        image_size: Side of a square image, or (height, width), in pixels.
+        patch_size: Side of a square patch, or (height, width), in pixels;
+            divides `image_size`.
         num_channels: Channels of the image.
         d_model: Width of a token.
         method: "convolution" or "linear".
+        norm: Whether each token is layer-normalised.
+        layer_norm_eps: Epsilon of that normalisation.
 
     Raises:
         TypeError, ValueError: Sizes that are no positive integers or do not
             divide; images of another size, number of channels or dtype.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equation 1.
+    Deviates: `norm` is not in the paper; some ViTs have it.
     Derived in: 14-training-a-vit
     """
 
     def __init__(
         self,
-        image_size: int,
-        patch_size: int,
+        image_size: int | tuple[int, int],
+        patch_size: int | tuple[int, int],
         num_channels: int,
         d_model: int,
         *,
         method: Literal["convolution", "linear"] = "convolution",
+        norm: bool = False,
+        layer_norm_eps: float = 1e-6,
     ) -> None:
         super().__init__()
-        require.positive_int("image_size", image_size)
-        require.positive_int("patch_size", patch_size)
+        height, width = require.sides("image_size", image_size)
+        p1, p2 = require.sides("patch_size", patch_size)
         require.positive_int("num_channels", num_channels)
         require.positive_int("d_model", d_model)
-        require.divisible("image_size", image_size, "patch_size", patch_size)
+        require.divisible("image_size", height, "patch_size", p1)
+        require.divisible("image_size", width, "patch_size", p2)
         require.choice("method", method, ("convolution", "linear"))
-        self.image_shape = (num_channels, image_size, image_size)
-        self.patch_size = patch_size
+        require.boolean("norm", norm)
+        require.number("layer_norm_eps", layer_norm_eps, above=0)
+        self.image_shape = (num_channels, height, width)
+        self.patch_size = (p1, p2)
         self.method = method
         self.proj = nn.Conv2d(
-            num_channels, d_model, kernel_size=patch_size, stride=patch_size
+            num_channels, d_model, kernel_size=(p1, p2), stride=(p1, p2)
+        )
+        self.norm = (
+            nn.LayerNorm(d_model, eps=layer_norm_eps)
+            if norm
+            else nn.Identity()
         )
 
     def forward(
@@ -145,6 +166,9 @@ class PatchEmbed(nn.Module):
                 f"{self.image_shape}, got {tuple(images.shape[1:])}"
             )
         require.dtype_of("images", images, self.proj.weight)
+        return self.norm(self._project(images))
+
+    def _project(self, images: Tensor) -> Tensor:
         if self.method == "convolution":
             return rearrange(
                 self.proj(images), "b d rows cols -> b (rows cols) d"

@@ -12,6 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from vitedu import require
+
 COLORS = {
     "query": "#0072B2",
     "key": "#D55E00",
@@ -69,7 +71,15 @@ def new_figure(
 
     Returns:
         The figure and an array of axes of shape (rows, columns).
+
+    >>> figure, axes = new_figure(columns=3, rows=2)
+    >>> axes.shape
+    (2, 3)
     """
+    require.positive_int("columns", columns)
+    require.positive_int("rows", rows)
+    require.number("width", width, above=0)
+    require.number("height", height, above=0)
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, axes
@@ -115,6 +125,12 @@ def lines(
 
     Raises:
         ValueError: There are more lines than colours.
+
+    >>> figure, axes = new_figure()
+    >>> series = {"q": [0, 1], "k": [1, 0]}
+    >>> lines(axes[0, 0], [1, 2], series, [COLORS["query"], COLORS["key"]])
+    >>> [text.get_text() for text in axes[0, 0].texts]
+    ['q', 'k']
     """
     if len(series) > len(colors):
         raise ValueError(
@@ -138,6 +154,12 @@ def annotated_matrix(
 
     Raises:
         ValueError: The names do not fit the matrix.
+
+    >>> figure, axes = new_figure()
+    >>> weights = [[1.0, 0.0], [0.25, 0.75]]
+    >>> annotated_matrix(axes[0, 0], weights, rows="ab", columns="ab")
+    >>> [text.get_text() for text in axes[0, 0].texts]
+    ['1.00', '0.00', '0.25', '0.75']
     """
     matrix = np.asarray(matrix)
     if matrix.shape != (len(rows), len(columns)):

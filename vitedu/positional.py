@@ -1,10 +1,144 @@
-"""Where a token is: position embeddings."""
+"""Where a token is: position encodings (fixed) and embeddings (learned)."""
+
+from typing import Literal
 
 import torch
+import torch.nn.functional as F
+from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from vitedu import require
+from vitedu.sinusoids import (
+    check_frequencies,
+    sinusoidal_table,
+    sinusoidal_table_2d,
+)
+
+__all__ = [
+    "LearnedPositionEmbedding",
+    "SinusoidalPositionEncoding",
+    "SinusoidalPositionEncoding2d",
+    "interpolate_positions",
+    "sinusoidal_table",
+    "sinusoidal_table_2d",
+]
+
+_MODES = {
+    "bicubic_antialias": {"mode": "bicubic", "antialias": True},
+    "bicubic": {"mode": "bicubic"},
+    "bilinear": {"mode": "bilinear", "align_corners": True},
+}
+
+
+class SinusoidalPositionEncoding(nn.Module):
+    """Add the sinusoids of its position to each token.
+
+    The table is made when it is first needed, in the dtype and on the device
+    of the tokens, and grows with the longest sequence seen. It is no part of
+    a checkpoint.
+
+    Args:
+        d_model: Width of a token; even.
+        base: As for `sinusoidal_table`.
+
+    Raises:
+        TypeError, ValueError: A width that is no positive even integer, a
+            `base` that is not above 0; tokens of another width or without
+            fractions; a `start` below 0.
+
+    Source: Vaswani et al. 2017, section 3.5.
+    """
+
+    def __init__(self, d_model: int, *, base: float = 10_000.0) -> None:
+        super().__init__()
+        check_frequencies(d_model, base)
+        self.d_model, self.base = d_model, base
+        # No buffer: processes that train together exchange their buffers, and
+        # fail where one of them has seen longer sequences than the others.
+        self._table = torch.empty(0, d_model)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch position d_model"], start: int = 0
+    ) -> Float[Tensor, "batch position d_model"]:
+        """Add rows `start`, start + 1 and so on to the tokens."""
+        _check_tokens(tokens, self.d_model)
+        require.integer("start", start, at_least=0)
+        stop = start + tokens.shape[1]
+        if stop > len(self._table) or not _same_kind(self._table, tokens):
+            # Twice as long each time: a sentence that grows token by token
+            # then asks for few tables.
+            self._table = sinusoidal_table(
+                max(stop, 2 * len(self._table), 1),
+                self.d_model,
+                base=self.base,
+                dtype=tokens.dtype,
+                device=tokens.device,
+            )
+        return tokens + self._table[start:stop]
+
+    def extra_repr(self) -> str:
+        return f"d_model={self.d_model}, base={self.base}"
+
+
+class SinusoidalPositionEncoding2d(nn.Module):
+    """Add the sinusoids of its row and column to each patch of an image.
+
+    Args:
+        grid_size: Rows and columns of the grid of patches.
+        d_model: Width of a token; divisible by 4.
+        num_prefix_tokens: Tokens in front of the patches. They have no place
+            in the image and stay as they are.
+        base: As for `sinusoidal_table`.
+
+    Raises:
+        TypeError, ValueError: Arguments that do not fit, as for
+            `sinusoidal_table_2d`; tokens of another number or width, or
+            without fractions.
+
+    Source: Chen, Xie & He 2021, section 4.
+    Deviates: As `sinusoidal_table_2d` does.
+    """
+
+    def __init__(
+        self,
+        grid_size: tuple[int, int],
+        d_model: int,
+        *,
+        num_prefix_tokens: int = 0,
+        base: float = 10_000.0,
+    ) -> None:
+        super().__init__()
+        require.grid("grid_size", grid_size)
+        check_frequencies(d_model, base, axes=2)
+        require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
+        self.grid_size, self.d_model = tuple(grid_size), d_model
+        self.num_prefix_tokens, self.base = num_prefix_tokens, base
+        self._table = torch.empty(0, d_model)
+
+    def forward(
+        self, tokens: Float[Tensor, "batch position d_model"]
+    ) -> Float[Tensor, "batch position d_model"]:
+        rows, columns = self.grid_size
+        _check_tokens(
+            tokens, self.d_model, self.num_prefix_tokens + rows * columns
+        )
+        if not len(self._table) or not _same_kind(self._table, tokens):
+            table = sinusoidal_table_2d(
+                self.grid_size,
+                self.d_model,
+                base=self.base,
+                dtype=tokens.dtype,
+                device=tokens.device,
+            )
+            self._table = F.pad(table, (0, 0, self.num_prefix_tokens, 0))
+        return tokens + self._table
+
+    def extra_repr(self) -> str:
+        return (
+            f"grid_size={self.grid_size}, d_model={self.d_model}, "
+            f"num_prefix_tokens={self.num_prefix_tokens}, base={self.base}"
+        )
 
 
 class LearnedPositionEmbedding(nn.Module):
@@ -20,7 +154,8 @@ class LearnedPositionEmbedding(nn.Module):
         TypeError, ValueError: Sizes that are no positive integers, a negative
             `std`, or tokens of another shape than (batch, num_positions,
             d_model). A shorter sequence is refused: its positions would be
-            those of another grid.
+            those of another grid. Only with a `start`, for sentences, may it
+            be shorter.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equation 1; std 0.02 as in
         the authors' code.
@@ -39,14 +174,103 @@ class LearnedPositionEmbedding(nn.Module):
         )
 
     def forward(
-        self, tokens: Float[Tensor, "batch position d_model"]
+        self,
+        tokens: Float[Tensor, "batch position d_model"],
+        start: int | None = None,
     ) -> Float[Tensor, "batch position d_model"]:
-        require.rank("tokens", tokens, "batch position d_model")
+        """Add all vectors, or those from `start` on if it is given."""
+        _, positions, d_model = self.weight.shape
+        _check_tokens(tokens, d_model, positions if start is None else None)
         require.dtype_of("tokens", tokens, self.weight)
-        if tokens.shape[1:] != self.weight.shape[1:]:
+        if start is None:
+            return tokens + self.weight
+        require.integer("start", start, at_least=0)
+        stop = start + tokens.shape[1]
+        if stop > positions:
             raise ValueError(
-                "tokens must have (position, d_model) = "
-                f"{tuple(self.weight.shape[1:])}, "
-                f"got {tuple(tokens.shape[1:])}"
+                f"tokens must end within the {positions} learned positions, "
+                f"got start={start} and {tokens.shape[1]} tokens"
             )
-        return tokens + self.weight
+        return tokens + self.weight[:, start:stop]
+
+
+def interpolate_positions(
+    weight: Float[Tensor, "1 position d_model"],
+    old_grid: tuple[int, int],
+    new_grid: tuple[int, int],
+    *,
+    num_prefix_tokens: int,
+    mode: Literal[
+        "bicubic_antialias", "bicubic", "bilinear"
+    ] = "bicubic_antialias",
+) -> Float[Tensor, "1 new_position d_model"]:
+    """Stretch learned positions to images of another resolution.
+
+    Args:
+        weight: Learned vectors: first those of the tokens in front of the
+            patches, then one per patch, row by row.
+        old_grid: Rows and columns of the patches that `weight` is for.
+        new_grid: Rows and columns that are wanted.
+        num_prefix_tokens: Tokens in front of the patches; their vectors are
+            kept as they are.
+        mode: How values between the old ones are found. Three codes, three
+            answers: "bicubic_antialias" is that of timm, "bicubic" that of
+            Hugging Face, "bilinear", with the corners of both grids in the
+            same place, that of the authors. The first is the smoothest where
+            the grid shrinks.
+
+    Returns:
+        Vectors for the same prefix and the new patches, in the dtype of
+        `weight`; with equal grids the same numbers.
+
+    Raises:
+        TypeError: `weight` does not hold fractions, or a grid no integers.
+        ValueError: A grid has a side below 1, `mode` is unknown, or `weight`
+            does not hold num_prefix_tokens + rows * columns vectors.
+
+    Source: Dosovitskiy et al. 2021, section 3.2.
+    Deviates: The paper names no method; its code is bilinear.
+    """
+    require.rank("weight", weight, "1 position d_model")
+    require.floating("weight", weight)
+    require.grid("old_grid", old_grid)
+    require.grid("new_grid", new_grid)
+    require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
+    require.choice("mode", mode, tuple(_MODES))
+    rows, columns = old_grid
+    expected = (1, num_prefix_tokens + rows * columns)
+    if weight.shape[:2] != expected:
+        raise ValueError(
+            "weight must have (1, num_prefix_tokens + rows * columns) = "
+            f"{expected}, got {tuple(weight.shape[:2])}"
+        )
+    prefix, patches = weight.tensor_split([num_prefix_tokens], dim=1)
+    # Half precision is too coarse to interpolate in.
+    precise = torch.promote_types(weight.dtype, torch.float32)
+    image = rearrange(
+        patches.to(precise), "1 (rows cols) d -> 1 d rows cols", rows=rows
+    )
+    image = F.interpolate(image, size=tuple(new_grid), **_MODES[mode])
+    patches = rearrange(image, "1 d rows cols -> 1 (rows cols) d")
+    return torch.cat([prefix, patches.to(weight.dtype)], dim=1)
+
+
+def _check_tokens(
+    tokens: Tensor, d_model: int, positions: int | None = None
+) -> None:
+    require.rank("tokens", tokens, "batch position d_model")
+    require.floating("tokens", tokens)
+    if positions is None and tokens.shape[2] != d_model:
+        raise ValueError(
+            f"tokens must have d_model = {d_model} features, "
+            f"got {tokens.shape[2]}"
+        )
+    if positions is not None and tokens.shape[1:] != (positions, d_model):
+        raise ValueError(
+            f"tokens must have (position, d_model) = {(positions, d_model)}, "
+            f"got {tuple(tokens.shape[1:])}"
+        )
+
+
+def _same_kind(table: Tensor, tokens: Tensor) -> bool:
+    return table.dtype == tokens.dtype and table.device == tokens.device

@@ -1,19 +1,57 @@
 """The rules that arguments obey, each with an error that says what came."""
 
 import math
+import os
 from numbers import Integral, Real
+from pathlib import Path
 
 import torch
 
+from vitedu.require_tensors import (
+    dtype_of,
+    floating,
+    ids,
+    integers,
+    queries_keys_values,
+    rank,
+    tokens,
+)
 
-def integer(name: str, value: int) -> None:
-    """Require an integer.
+__all__ = [
+    "boolean",
+    "choice",
+    "device",
+    "divisible",
+    "dtype_of",
+    "floating",
+    "function",
+    "grid",
+    "ids",
+    "instance",
+    "integer",
+    "integers",
+    "number",
+    "path",
+    "positive_int",
+    "queries_keys_values",
+    "rank",
+    "rate",
+    "sides",
+    "tokens",
+]
+
+
+def integer(name: str, value: int, *, at_least: int | None = None) -> None:
+    """Require an integer, no smaller than `at_least` if that is given.
 
     Raises:
         TypeError: `value` is no integer (a bool is none either).
+        ValueError: `value` is below `at_least`.
     """
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name} must be an integer, got {value!r}")
+    if at_least is not None and value < at_least:
+        raise ValueError(f"{name} must be at least {at_least}, got {value}")
 
 
 def positive_int(name: str, value: int) -> None:
@@ -23,9 +61,95 @@ def positive_int(name: str, value: int) -> None:
         TypeError: `value` is no integer (a bool is none either).
         ValueError: `value` is below 1.
     """
-    integer(name, value)
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
+    integer(name, value, at_least=1)
+
+
+def boolean(name: str, value: bool) -> None:
+    """Require True or False.
+
+    Raises:
+        TypeError: `value` is something else, 0 and 1 included.
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+
+
+def instance(
+    name: str, value: object, *kinds: type, optional: bool = False
+) -> None:
+    """Require an object of one of these types; or None, if `optional`.
+
+    Raises:
+        TypeError: `value` is of another type.
+    """
+    if not (isinstance(value, kinds) or (optional and value is None)):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        article = "an" if wanted[0] in "AEIOUaeiou" else "a"
+        raise TypeError(
+            f"{name} must be {article} {wanted}, got {type(value).__name__}"
+        )
+
+
+def function(name: str, value: object, *, optional: bool = False) -> None:
+    """Require what can be called; or None, if `optional`.
+
+    Raises:
+        TypeError: `value` cannot be called.
+    """
+    if not (callable(value) or (optional and value is None)):
+        raise TypeError(f"{name} must be callable, got {value!r}")
+
+
+def path(
+    name: str, value: str | os.PathLike | None, *, optional: bool = False
+) -> Path | None:
+    """Return the path that a string or a path names; or None, if `optional`.
+
+    Raises:
+        TypeError: `value` is something else.
+    """
+    if optional and value is None:
+        return None
+    if not isinstance(value, str | os.PathLike):
+        raise TypeError(f"{name} must be a path, got {value!r}")
+    return Path(value)
+
+
+def device(name: str, value: torch.device | str | None) -> None:
+    """Require a device, its name, or None.
+
+    Raises:
+        TypeError: `value` is something else.
+        ValueError: PyTorch knows no device of that name.
+    """
+    if value is None or isinstance(value, torch.device):
+        return
+    instance(name, value, str)
+    try:
+        torch.device(value)
+    except RuntimeError as error:
+        raise ValueError(
+            f"{name} must be the name of a device, got {value!r}"
+        ) from error
+
+
+def sides(name: str, value: int | tuple[int, int]) -> tuple[int, int]:
+    """Return (height, width) of a size that may be given as one number.
+
+    Raises:
+        TypeError: `value` is neither an integer nor a pair of integers.
+        ValueError: A side is below 1.
+    """
+    if isinstance(value, tuple | list):
+        if len(value) != 2:
+            raise TypeError(
+                f"{name} must be a side or (height, width), got {value!r}"
+            )
+        positive_int(f"{name}[0]", value[0])
+        positive_int(f"{name}[1]", value[1])
+        return tuple(value)
+    positive_int(name, value)
+    return value, value
 
 
 def grid(name: str, value: tuple[int, int]) -> None:
@@ -79,7 +203,8 @@ def choice(name: str, value: str, options: tuple[str, ...]) -> None:
     Raises:
         ValueError: `value` is not among `options`.
     """
-    if value not in options:
+    # A tensor would be compared number by number.
+    if not isinstance(value, type(options[0])) or value not in options:
         raise ValueError(f"{name} must be one of {options}, got {value!r}")
 
 
@@ -94,77 +219,3 @@ def divisible(name: str, value: int, by_name: str, by: int) -> None:
             f"{name} must be divisible by {by_name}, "
             f"got {name}={value} and {by_name}={by}"
         )
-
-
-def rank(name: str, tensor: torch.Tensor, axes: str) -> None:
-    """Require a tensor with one axis per word of `axes`.
-
-    Raises:
-        TypeError: `tensor` is no tensor.
-        ValueError: It has another number of axes.
-    """
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(
-            f"{name} must be a tensor, got {type(tensor).__name__}"
-        )
-    if tensor.ndim != len(axes.split()):
-        raise ValueError(
-            f"{name} must have the axes ({axes}), "
-            f"got shape {tuple(tensor.shape)}"
-        )
-
-
-def floating(name: str, tensor: torch.Tensor) -> None:
-    """Require a tensor of floating-point numbers.
-
-    Raises:
-        TypeError: `tensor` is no tensor, or holds something else.
-    """
-    if not isinstance(tensor, torch.Tensor):
-        raise TypeError(
-            f"{name} must be a tensor, got {type(tensor).__name__}"
-        )
-    if not tensor.is_floating_point():
-        raise TypeError(
-            f"{name} must hold floating-point numbers, "
-            f"got dtype {tensor.dtype}"
-        )
-
-
-def dtype_of(name: str, tensor: torch.Tensor, weight: torch.Tensor) -> None:
-    """Require numbers of the type of a layer's weights.
-
-    Automatic mixed precision converts by itself; any floating-point type
-    goes in there.
-
-    Raises:
-        TypeError: `tensor` holds numbers of another type.
-    """
-    floating(name, tensor)
-    converted = torch.is_autocast_enabled(tensor.device.type)
-    if tensor.dtype != weight.dtype and not converted:
-        raise TypeError(
-            f"{name} must have the dtype of the weights, {weight.dtype}, "
-            f"got {tensor.dtype}"
-        )
-
-
-def tokens(name: str, tensor: torch.Tensor, weight: torch.Tensor) -> None:
-    """Require tokens (batch, length, d_model) that fit a layer's weights.
-
-    Args:
-        name: Name of the argument.
-        tensor: What was given.
-        weight: A parameter of the layer whose last axis is d_model.
-
-    Raises:
-        TypeError: `tensor` is no tensor, or has another dtype.
-        ValueError: It has other axes or another width.
-    """
-    rank(name, tensor, "batch length d_model")
-    if tensor.shape[-1] != weight.shape[-1]:
-        raise ValueError(
-            f"{name} must have d_model = {weight.shape[-1]} features, "
-            f"got {tensor.shape[-1]}"
-        )
-    dtype_of(name, tensor, weight)

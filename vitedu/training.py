@@ -92,10 +92,8 @@ class _Run:
 
     def save(self, path: Path) -> None:
         """Write model, optimiser, schedule, generators and history."""
-        tensors = {
-            f"model.{name}": value
-            for name, value in self.model.state_dict().items()
-        }
+        model = self.model.state_dict()
+        tensors = {f"model.{name}": value for name, value in model.items()}
         optimizer = self.optimizer.state_dict()
         for index, state in optimizer["state"].items():
             for name, value in state.items():
@@ -104,7 +102,8 @@ class _Run:
         if self.loader.generator is not None:
             tensors["generator.loader"] = self.loader.generator.get_state()
         schedule = self.scheduler.state_dict()
-        schedule = {k: v for k, v in schedule.items() if _is_plain(v)}
+        plain = int | float | str | bool | list | None
+        schedule = {k: v for k, v in schedule.items() if isinstance(v, plain)}
         facts = {
             "config": asdict(self.config),
             "groups": optimizer["param_groups"],
@@ -181,14 +180,22 @@ def fit(
             checkpoint at all. The model is unchanged then.
         FileNotFoundError: The folder of `checkpoint` does not exist.
         FloatingPointError: The loss is no longer finite.
+
+    >>> from torch.utils.data import TensorDataset
+    >>> data = TensorDataset(torch.eye(4), torch.arange(4))
+    >>> config = TrainConfig(num_epochs=20, learning_rate=0.1)
+    >>> history = fit(nn.Linear(4, 4), DataLoader(data, batch_size=2), config)
+    >>> history.num_epochs, history.loss[-1] < history.loss[0]
+    (20, True)
     """
-    if not isinstance(config, TrainConfig):
-        raise TypeError(
-            f"config must be a TrainConfig, got {type(config).__name__}"
-        )
+    require.instance("model", model, nn.Module)
+    require.instance("loader", loader, DataLoader)
+    require.instance("config", config, TrainConfig)
+    require.boolean("progress", progress)
+    require.function("evaluate", evaluate, optional=True)
     if len(loader) == 0:
         raise ValueError("loader must hold at least one batch, got 0")
-    path = None if checkpoint is None else Path(checkpoint)
+    path = require.path("checkpoint", checkpoint, optional=True)
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(
             f"checkpoint must lie in a folder that exists, got {path}"
@@ -233,11 +240,16 @@ def accuracy(
         ValueError: No samples, another number of targets, or a `batch_size`
             below 1.
     """
+    require.instance("model", model, nn.Module)
+    require.floating("inputs", inputs)
+    require.rank("targets", targets, "sample")
+    require.integers("targets", targets)
     require.positive_int("batch_size", batch_size)
-    if len(inputs) == 0 or len(inputs) != len(targets):
+    count = len(inputs) if inputs.ndim else 0
+    if count == 0 or count != len(targets):
         raise ValueError(
             "inputs and targets must hold equally many samples, at least 1, "
-            f"got {len(inputs)} and {len(targets)}"
+            f"got {count} and {len(targets)}"
         )
     model.eval()
     right = sum(
@@ -255,10 +267,6 @@ def _evaluated(model: nn.Module, evaluate: Callable | None) -> dict:
     model.eval()
     with torch.no_grad():
         return evaluate(model)
-
-
-def _is_plain(value: object) -> bool:
-    return isinstance(value, int | float | str | bool | list | type(None))
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,5 +1,7 @@
 """The Vision Transformer, in named steps."""
 
+from collections import OrderedDict
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -9,28 +11,44 @@ from vitedu.attention import MultiHeadAttention
 from vitedu.config import ViTConfig
 from vitedu.layers import EncoderBlock, FeedForward
 from vitedu.patches import PatchEmbed
-from vitedu.positional import LearnedPositionEmbedding
+from vitedu.positional import (
+    LearnedPositionEmbedding,
+    SinusoidalPositionEncoding2d,
+)
+
+Logits = Float[Tensor, "batch num_classes"]
 
 
 class VisionTransformer(nn.Module):
     """Classify an image from the sequence of its patches.
 
-    Attributes are named as in timm: `patch_embed`, `cls_token`, `pos_embed`,
-    `blocks`, `norm`, `head`.
+    Attributes are named as in timm: `patch_embed`, `cls_token`, `dist_token`,
+    `pos_embed`, `blocks`, `norm`, `fc_norm`, `pre_logits`, `head`,
+    `head_dist`. A token or head that the config leaves out is None.
 
     Args:
-        config: Sizes, rates and pooling.
+        config: Sizes, rates and choices.
 
     Raises:
-        TypeError: `config` is no ViTConfig.
+        TypeError: `config` is no ViTConfig; images of another dtype than the
+            weights; a `patch_mask` that is not boolean.
+        ValueError: Images or a `patch_mask` of another shape; an image
+            without any real patch.
 
-    Source: Dosovitskiy et al. 2021, section 3.1, equations 1 to 4; initial
-        weights as in the authors' code.
+    Source: Dosovitskiy et al. 2021, section 3.1, equations 1 to 4; the
+        distillation token from Touvron et al. 2021, section 4; initial
+        weights as in the authors' code ("xavier") or timm
+        ("truncated_normal").
     Deviates: With ``pool="mean"`` there is no class token at all; the head
-        reads the mean of the normalised patches. Initial weights: q, k and v
-        are drawn as one matrix, which makes them smaller by the square root
-        of 2 than drawn apart; patch weights are normal, not truncated
-        normal; biases of the feed-forward network are 0, not 1e-6.
+        reads the mean of the normalised patches. `patch_mask` is not in the
+        paper. In both initialisations the head starts at zero, while timm
+        draws it, and `pre_logits` starts like every other linear map. With
+        "xavier", q, k and v are drawn as one matrix, which makes them smaller
+        by the square root of 2 than drawn apart; patch weights are normal,
+        not truncated normal; biases of the feed-forward network are 0, not
+        1e-6. With "truncated_normal", patch weights stay as PyTorch draws
+        them, and the cut, at 2, is a hundred standard deviations away: both
+        as in timm.
     Derived in: 14-training-a-vit
     """
 
@@ -41,43 +59,76 @@ class VisionTransformer(nn.Module):
                 f"config must be a ViTConfig, got {type(config).__name__}"
             )
         self.config = config
+        self.num_prefix_tokens = config.num_prefix_tokens
         self.patch_embed = PatchEmbed(
             config.image_size,
             config.patch_size,
             config.num_channels,
             config.d_model,
+            method=config.patch_method,
+            norm=config.patch_norm,
+            layer_norm_eps=config.layer_norm_eps,
         )
-        self.num_prefix_tokens = int(config.pool == "class_token")
-        self.cls_token = nn.Parameter(
-            torch.zeros(1, self.num_prefix_tokens, config.d_model)
-        )
-        self.pos_embed = LearnedPositionEmbedding(
-            self.num_prefix_tokens + config.num_patches,
-            config.d_model,
-            std=config.position_std,
-        )
-        self.pos_drop = nn.Dropout(config.dropout)
+        self.cls_token = _token(config, config.pool != "mean")
+        self.dist_token = _token(config, config.distilled)
+        self.pos_embed = _positions(config)
+        self.pos_drop = nn.Dropout(config.first_dropout)
         self.blocks = nn.ModuleList(
-            _block(config, rate)
-            for rate in _drop_path_rates(config.drop_path, config.num_layers)
+            EncoderBlock(
+                MultiHeadAttention(**config.attention),
+                FeedForward(**config.feed_forward),
+                drop_path=rate,
+                **config.residual,
+            )
+            for rate in config.drop_path_rates
         )
-        self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
-        self.head = nn.Linear(config.d_model, config.num_classes)
+        self.norm = _norm(config, config.pool_norm == "before")
+        self.fc_norm = _norm(config, config.pool_norm == "after")
+        self.pre_logits = _pre_logits(config)
+        self.head = _head(config)
+        self.head_dist = _head(config) if config.distilled else None
         self._initialise()
 
     def forward(
-        self, images: Float[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch num_classes"]:
-        """Return logits, not probabilities: the loss applies the softmax."""
-        return self.head(self.pool(self.features(images)))
+        self,
+        images: Float[Tensor, "batch channel height width"],
+        patch_mask: Bool[Tensor, "batch patch"] | None = None,
+    ) -> Logits | tuple[Logits, Logits]:
+        """Return logits, not probabilities: the loss applies the softmax.
+
+        With a distillation token, training returns the logits of both heads
+        (class token, distillation token) and evaluation their mean. Without
+        classes the logits are what the head would have read.
+        """
+        tokens = self.features(images, patch_mask)
+        logits = self.head(self.pre_logits(self.pool(tokens, patch_mask)))
+        if self.head_dist is None:
+            return logits
+        distilled = self.head_dist(self.fc_norm(tokens[:, 1]))
+        if self.training:
+            return logits, distilled
+        return (logits + distilled) / 2
 
     def features(
         self,
         images: Float[Tensor, "batch channel height width"],
-        mask: Bool[Tensor, "#batch #heads #token token"] | None = None,
+        patch_mask: Bool[Tensor, "batch patch"] | None = None,
     ) -> Float[Tensor, "batch token d_model"]:
-        """Return every token after the last block, normalised."""
+        """Return every token after the last block.
+
+        They are normalised, unless the config normalises after pooling.
+
+        Args:
+            images: Pixels, in the dtype of the weights.
+            patch_mask: True = real patch. Nobody attends to the others, which
+                still have tokens of their own in the result; the class token
+                and the distillation token are always visible. None: all
+                patches are real.
+        """
         x = self.embed(images)
+        mask = self._visible(patch_mask, len(x))
+        if mask is not None:
+            mask = mask[:, None, None, :]  # keys only, the same in all heads
         for block in self.blocks:
             x = block(x, mask)
         return self.norm(x)
@@ -87,46 +138,136 @@ class VisionTransformer(nn.Module):
     ) -> Float[Tensor, "batch token d_model"]:
         """Return the tokens that enter the first block."""
         patches = self.patch_embed(images)
-        prefix = self.cls_token.expand(len(patches), -1, -1)
-        tokens = torch.cat([prefix, patches], dim=1)
+        prefix = [
+            token.expand(len(patches), -1, -1)
+            for token in (self.cls_token, self.dist_token)
+            if token is not None
+        ]
+        tokens = torch.cat([*prefix, patches], dim=1)
         return self.pos_drop(self.pos_embed(tokens))
 
     def pool(
-        self, tokens: Float[Tensor, "batch token d_model"]
+        self,
+        tokens: Float[Tensor, "batch token d_model"],
+        patch_mask: Bool[Tensor, "batch patch"] | None = None,
     ) -> Float[Tensor, "batch d_model"]:
-        """Return what the head reads: the class token or the mean patch."""
+        """Return what the head reads: the class token or a mean.
+
+        Patches that are not real are no part of a mean.
+        """
+        self._check_tokens(tokens)
+        visible = self._visible(patch_mask, len(tokens))
+        if self.config.pool == "class_token":
+            return self.fc_norm(tokens[:, 0])
+        first = 0 if self.config.pool == "mean_all" else self.num_prefix_tokens
+        tokens = tokens[:, first:]
+        if visible is None:
+            return self.fc_norm(tokens.mean(dim=1))
+        real = visible[:, first:, None].to(tokens.dtype)
+        return self.fc_norm((tokens * real).sum(dim=1) / real.sum(dim=1))
+
+    def _check_tokens(self, tokens: Tensor) -> None:
         require.rank("tokens", tokens, "batch token d_model")
-        if self.config.pool == "mean":
-            return tokens.mean(dim=1)
-        return tokens[:, 0]
+        require.floating("tokens", tokens)
+        count = self.num_prefix_tokens + self.config.num_patches
+        expected = (count, self.config.d_model)
+        if tokens.shape[1:] != expected:
+            raise ValueError(
+                f"tokens must have (token, d_model) = {expected}, "
+                f"got {tuple(tokens.shape[1:])}"
+            )
+
+    def _visible(
+        self, patch_mask: Tensor | None, batch: int
+    ) -> Bool[Tensor, "batch token"] | None:
+        """Return which tokens may be read, those before the patches too."""
+        if patch_mask is None:
+            return None
+        require.rank("patch_mask", patch_mask, "batch patch")
+        if patch_mask.dtype != torch.bool:
+            raise TypeError(
+                "patch_mask must be boolean (True = real patch), "
+                f"got dtype {patch_mask.dtype}"
+            )
+        expected = (batch, self.config.num_patches)
+        if patch_mask.shape != expected:
+            raise ValueError(
+                f"patch_mask must have (batch, patch) = {expected}, "
+                f"got {tuple(patch_mask.shape)}"
+            )
+        empty = ~patch_mask.any(dim=1)
+        if empty.any():
+            raise ValueError(
+                "patch_mask must leave each image a real patch, "
+                f"got none in image {empty.nonzero()[0].item()}"
+            )
+        prefix = patch_mask.new_ones(batch, self.num_prefix_tokens)
+        return torch.cat([prefix, patch_mask], dim=1)
 
     def _initialise(self) -> None:
+        for token in (self.cls_token, self.dist_token):
+            if token is not None and self.config.class_token_std > 0:
+                nn.init.normal_(token, std=self.config.class_token_std)
+        if self.config.weights_init == "pytorch":
+            return
         for module in self.modules():
             if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
-        nn.init.kaiming_normal_(
-            self.patch_embed.proj.weight, nonlinearity="linear"
-        )
-        nn.init.zeros_(self.patch_embed.proj.bias)
+                self._initialise_linear(module)
+        if self.config.weights_init == "xavier":
+            patch = self.patch_embed.proj
+            nn.init.kaiming_normal_(patch.weight, nonlinearity="linear")
+            nn.init.zeros_(patch.bias)
         # A zero head starts at the uniform guess: the loss is ln num_classes.
-        nn.init.zeros_(self.head.weight)
+        for head in (self.head, self.head_dist):
+            if isinstance(head, nn.Linear):
+                nn.init.zeros_(head.weight)
+
+    def _initialise_linear(self, linear: nn.Linear) -> None:
+        if self.config.weights_init == "xavier":
+            nn.init.xavier_uniform_(linear.weight)
+        else:
+            nn.init.trunc_normal_(linear.weight, std=0.02)
+        if linear.bias is not None:
+            nn.init.zeros_(linear.bias)
 
 
-def _drop_path_rates(last: float, num_layers: int) -> list[float]:
-    # On the CPU also where the model is made on another device.
-    return torch.linspace(0, last, num_layers, device="cpu").tolist()
+def _token(config: ViTConfig, wanted: bool) -> nn.Parameter | None:
+    """Return a learned token before the patches, at first zero."""
+    if not wanted:
+        return None
+    return nn.Parameter(torch.zeros(1, 1, config.d_model))
 
 
-def _block(config: ViTConfig, drop_path: float) -> EncoderBlock:
-    return EncoderBlock(
-        MultiHeadAttention(
+def _positions(config: ViTConfig) -> nn.Module:
+    prefix = config.num_prefix_tokens
+    if config.positions == "learned":
+        return LearnedPositionEmbedding(
+            prefix + config.num_patches,
             config.d_model,
-            config.num_heads,
-            attention_dropout=config.attention_dropout,
-            dropout=config.dropout,
-        ),
-        FeedForward(config.d_model, config.d_ff, dropout=config.dropout),
-        drop_path=drop_path,
-        layer_norm_eps=config.layer_norm_eps,
-    )
+            std=config.position_std,
+        )
+    if config.positions == "sinusoidal":
+        return SinusoidalPositionEncoding2d(
+            config.grid_size, config.d_model, num_prefix_tokens=prefix
+        )
+    return nn.Identity()
+
+
+def _norm(config: ViTConfig, wanted: bool) -> nn.Module:
+    if not wanted:
+        return nn.Identity()
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+
+
+def _pre_logits(config: ViTConfig) -> nn.Module:
+    if config.representation_size is None:
+        return nn.Identity()
+    fc = nn.Linear(config.d_model, config.representation_size)
+    return nn.Sequential(OrderedDict(fc=fc, act=nn.Tanh()))
+
+
+def _head(config: ViTConfig) -> nn.Module:
+    if config.num_classes == 0:
+        return nn.Identity()
+    width = config.representation_size or config.d_model
+    return nn.Linear(width, config.num_classes)

@@ -13,12 +13,30 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 def _table_of_contents() -> list[str]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [c["file"] for part in toc["parts"] for c in part["chapters"]]
-    return [f"{name}.html" for name in (toc["root"], *chapters)]
+    chapters = [c for part in toc["parts"] for c in part["chapters"]]
+    return [f"{toc['root']}.html", *_below(chapters)]
+
+
+def _below(entries: list[dict]) -> list[str]:
+    return [
+        page
+        for entry in entries
+        for page in (
+            f"{entry['file']}.html",
+            *_below(entry.get("sections", [])),
+        )
+    ]
 
 
 PAGES = _table_of_contents()
-ALL_PAGES = [*PAGES, "search.html", "genindex.html"]
+# Made by Sphinx; of the pages with source code, the list and one of them.
+GENERATED = [
+    "search.html",
+    "genindex.html",
+    "_modules/index.html",
+    "_modules/vitedu/masks.html",
+]
+ALL_PAGES = [*PAGES, *GENERATED]
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -159,6 +160,87 @@ def test_state_of_widgets_is_in_a_script_of_its_own(book):
     names = [name.split("?")[0].split("/")[-1] for name in scripts]
     assert names.index("one.js") < names.index("widget-host.js")
     assert "model_name" not in (site / "one.html").read_text()
+
+
+LAYERS = '''"""L.
+
+One
+    a    the first
+
+Two
+    b    the second
+    c    the third
+"""
+'''
+MODULE = '''"""Words of a module."""
+
+
+class K:
+    """A class; see `Other`.
+
+    Returns:
+        Names: a, b.
+
+    Source: a paper,
+    continued here.
+    Deviates: not at all,
+        in no way.
+    """
+'''
+
+
+@pytest.fixture
+def library(book: Path) -> Path:
+    """Give the book a library of three modules, and a page per group."""
+    package = book / "vitedu"
+    package.mkdir()
+    (package / "__init__.py").write_text(LAYERS)
+    (package / "a.py").write_text(MODULE)
+    (package / "b.py").write_text(MODULE.replace("K", "Other"))
+    (package / "c.py").write_text(MODULE.replace("K", "Third"))
+    config = (book / "_config.yml").read_text()
+    options = "{autodoc_default_options: {members: true}, default_role: py:obj"
+    config = config.replace("config:\n", f"config:\n    <<: {options}}}\n")
+    extension = "[sphinx.ext.napoleon, sphinxcontrib.katex]"
+    config = config.replace("[sphinxcontrib.katex]", extension)
+    (book / "_config.yml").write_text(config)
+    for name, group in (("first", "One"), ("one", "Two")):
+        (book / f"{name}.ipynb").unlink(missing_ok=True)
+        (book / f"{name}.md").write_text(
+            f"# {group}\n\n`vitedu.c.Third`\n\n"
+            f"```{{eval-rst}}\n.. library:: {group}\n```\n"
+        )
+    return package
+
+
+def test_reference_follows_the_library(library):
+    book = library.parent
+    done = build(book)
+    assert done.returncode == 0, done.stderr
+    pages = {n: book / f"_build/html/{n}.html" for n in ("first", "one")}
+    text = re.sub(r"<[^>]+>", "", pages["first"].read_text())
+    fields = re.sub(r"\s+", " ", text)
+    assert "Returns: Names: a, b. Source: a paper, continued here." in fields
+    assert "Deviates: not at all, in no way." in fields
+    assert "one.html#vitedu.c.Third" in pages["first"].read_text()
+    assert "one.html#vitedu.b.Other" in pages["first"].read_text()
+    # A module moves to the page that is read before its own.
+    moved = LAYERS.replace("    b    the second\n", "")
+    moved = moved.replace("the first\n", "the first\n    b    the second\n")
+    (library / "__init__.py").write_text(moved)
+    done = build(book)
+    assert done.returncode == 0, done.stderr
+    assert 'id="vitedu.b.Other"' in pages["first"].read_text()
+    assert 'id="vitedu.b.Other"' not in pages["one"].read_text()
+    assert 'href="#vitedu.b.Other"' in pages["first"].read_text()
+
+
+def test_group_that_is_not_in_the_library_fails_the_build(library):
+    page = library.parent / "one.md"
+    page.write_text(page.read_text().replace(":: Two", ":: Three"))
+    done = build(library.parent)
+    assert done.returncode != 0
+    assert "no group 'Three'" in done.stderr
 
 
 @pytest.mark.parametrize(

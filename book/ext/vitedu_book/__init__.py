@@ -13,6 +13,7 @@ from . import (
     formulas,
     icons,
     metadata,
+    reference,
     scripts,
     widget_state,
 )
@@ -25,6 +26,7 @@ PARTS = (
     formulas,
     icons,
     metadata,
+    reference,
     scripts,
     widget_state,
 )

@@ -1,5 +1,6 @@
 """Mend what other extensions write and screen readers stumble over."""
 
+import re
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -10,6 +11,11 @@ REPAIRS = {
     # MyST-NB: the label hides the visible words of the button.
     '<summary aria-label="Toggle hidden content">': "<summary>",
 }
+# Sphinx: a list of definitions that defines nothing, for the arguments of a
+# long signature.
+ARGUMENTS = re.compile(
+    r'<dl>\s*((?:<dd><em class="sig-param">.*?</em>,?</dd>\s*)+)</dl>'
+)
 
 
 def setup(app: Sphinx) -> None:
@@ -28,4 +34,8 @@ def repair(
     body = context.get("body", "")
     for wrong, right in REPAIRS.items():
         body = body.replace(wrong, right)
-    context["body"] = body
+    context["body"] = ARGUMENTS.sub(_without_list, body)
+
+
+def _without_list(found: re.Match[str]) -> str:
+    return found[1].replace("<dd>", "<span>").replace("</dd>", "</span>")

@@ -1,0 +1,145 @@
+"""The reference of the library: whole, readable, and linked."""
+
+import ast
+import re
+import sys
+from collections import Counter
+
+import pytest
+from pages import PAGES, ROOT, read
+from playwright.sync_api import expect
+
+sys.path.insert(0, str(ROOT / "book" / "ext"))
+
+from vitedu_book.library import builds_on, index, layers
+
+LIBRARY = ROOT / "vitedu"
+REFERENCE = [path for path in PAGES if path.startswith("book/api/")]
+GROUPS = [path for path in REFERENCE if not path.endswith("/index.html")]
+ATTENTION = "book/api/attention.html"
+# Traces of a type, a field or a link that autodoc could not write.
+UNREADABLE = re.compile(
+    r"_Buffer|jaxtyping\.|typing\.|<(?:class|function|factory)\b|object at|"
+    r":\w+:`|`|Alias for"
+)
+
+
+def modules() -> dict[str, ast.Module]:
+    """Return every module of the library, by its full name."""
+    found = {}
+    for path in sorted(LIBRARY.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        found[name] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+PUBLIC = {
+    f"{name}.{node.name}": ast.get_docstring(node) or ""
+    for name, tree in modules().items()
+    for node in tree.body
+    if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    and not node.name.startswith("_")
+}
+
+
+def test_every_public_object_is_documented_once(site):
+    places = Counter(
+        name
+        for path in REFERENCE
+        for name in read(site.folder / path).ids
+        if name.removeprefix("module-").startswith("vitedu.")
+    )
+    assert max(places.values()) == 1
+    documented = {name for name in places if not name.startswith("module-")}
+    # Methods and properties stand below their class.
+    inside = {n for n in documented if n.rsplit(".", 1)[0] in PUBLIC}
+    assert documented - inside == set(PUBLIC)
+    sections = {n[7:] for n in places if n.startswith("module-")}
+    assert sections == modules().keys() - {"vitedu"}
+
+
+@pytest.mark.parametrize("path", GROUPS)
+def test_reference_is_readable(open_page, path):
+    text = open_page(path).locator("article").inner_text()
+    assert UNREADABLE.findall(text) == []
+
+
+def test_signature_has_the_axes_as_the_source_has_them(open_page):
+    page = open_page(ATTENTION)
+    name = "vitedu.attention.scaled_dot_product_attention"
+    text = page.locator(f'dt[id="{name}"]').inner_text()
+    assert text.splitlines()[0] == "scaled_dot_product_attention("
+    lines = [line.strip() for line in text.splitlines()]
+    assert 'q: Float[Tensor, "batch heads query head_dim"],' in lines
+    assert "scale: float | None = None," in lines
+
+
+def test_fields_say_what_the_docstring_says(open_page):
+    page = open_page(ATTENTION)
+    name = "vitedu.attention.attention_weights"
+    fields = page.locator(f'dt[id="{name}"] + dd > dl.field-list')
+    assert fields.locator("> dt").all_inner_texts() == [
+        "Parameters",
+        "Returns",
+        "Raises",
+        "Source",
+        "Deviates",
+        "Derived in",
+    ]
+    deviates = fields.locator("> dd").nth(4).inner_text()
+    assert deviates.endswith("fused attention.")
+    chapter = fields.locator("> dd a").last
+    assert chapter.inner_text().startswith("3. ")
+
+
+def test_chapters_are_linked_from_what_they_derive(site):
+    for name, text in PUBLIC.items():
+        derived = re.findall(r"^Derived in: (.*)$", text, re.MULTILINE)
+        [path] = [p for p in GROUPS if name in read(site.folder / p).ids]
+        links = read(site.folder / path).links
+        for chapter in ", ".join(derived).split(", "):
+            if chapter:
+                assert f"../../chapters/{chapter}.html" in links, name
+
+
+def test_names_in_a_chapter_lead_to_the_reference(site):
+    page = "chapters/03-scaled-dot-product-attention.html"
+    target = "../book/api/attention.html#vitedu.attention."
+    links = [x for x in read(site.folder / page).links if target in x]
+    assert links
+
+
+def test_overview_lists_the_modules_in_reading_order(open_page):
+    page = open_page("book/api/index.html")
+    rows = page.locator("table.library-modules tbody tr").all_inner_texts()
+    found = [[cell.strip() for cell in row.split("\t")] for row in rows]
+    assert [cells[:2] for cells in found] == [
+        [name, words]
+        for group in index(LIBRARY).values()
+        for name, words in group.items()
+    ]
+    lines = page.locator(".library-layers li").all_inner_texts()
+    expected = layers(builds_on(LIBRARY))
+    assert [line.split(", ") for line in lines] == expected
+
+
+def test_objects_are_in_the_contents_of_the_page(open_page):
+    entries = open_page(ATTENTION).locator("nav.page-toc a:visible")
+    assert "causal_mask()" in entries.all_inner_texts()
+
+
+def test_pages_of_the_reference_fold_in_the_sidebar(open_page):
+    page = open_page("book/index.html")
+    pages = page.locator(".bd-sidebar-primary a", has_text="Decoding")
+    expect(pages).not_to_be_visible()
+    page.get_by_label("Pages of this part").press("Enter")
+    expect(pages).to_be_visible()
+
+
+def test_source_of_an_object_is_one_click_away(open_page):
+    page = open_page(ATTENTION)
+    page.locator('dt[id="vitedu.masks.causal_mask"] .viewcode-link').click()
+    page.wait_for_url("**/_modules/vitedu/masks.html#causal_mask")
+    source = page.locator("#causal_mask").inner_text()
+    assert "def causal_mask(" in source

@@ -1,0 +1,251 @@
+"""Rankings of patches: where they come from, and whether they hold."""
+
+import pytest
+import torch
+from helpers import assert_all_close, draw, refuses
+from torch import nn
+
+from vitedu.attribution import deletion_test, gradient_saliency
+
+# Two images of 3 x 2 patches of 2 x 5 pixels, 3 channels.
+IMAGES = draw(2, 3, 6, 10)
+LABELS = torch.tensor([1, 0])
+SIZE = (2, 5)
+IMPORTANCE = torch.tensor([0.0, 5.0, 1.0, 3.0, 2.0, 4.0]).double()
+
+
+def cells(images):
+    """Return the patches (batch, patch, values), by slices."""
+    return torch.stack(
+        [
+            images[:, :, r : r + 2, c : c + 5].flatten(1)
+            for r in (0, 2, 4)
+            for c in (0, 5)
+        ],
+        dim=1,
+    )
+
+
+def linear(images):
+    """Return logits in which each patch counts as IMPORTANCE says."""
+    score = (cells(images).mean(dim=2) * IMPORTANCE).sum(dim=1)
+    return torch.stack([score, 2 * score, torch.zeros_like(score)], dim=1)
+
+
+def test_saliency_of_a_linear_function_is_its_weights():
+    found = gradient_saliency(linear, IMAGES, LABELS, patch_size=SIZE)
+    expected = torch.stack([2 * IMPORTANCE, IMPORTANCE]) / 30
+    assert_all_close((found,), (expected,))
+
+
+def test_saliency_is_a_mean_of_absolute_values():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Flatten(), nn.Linear(180, 3), nn.Tanh()).double()
+    step, expected = 1e-6, torch.zeros(2, 3, 6, 10).double()
+    rows = torch.arange(2)
+    for index in torch.cartesian_prod(*map(torch.arange, (3, 6, 10))).tolist():
+        moved = IMAGES.clone()
+        moved[:, *index] += step
+        change = (model(moved) - model(IMAGES))[rows, LABELS] / step
+        expected[:, *index] = change.detach()
+    found = gradient_saliency(model, IMAGES, LABELS, patch_size=SIZE)
+    wanted = cells(expected.abs()).mean(dim=2)
+    assert_all_close((found,), (wanted,), tolerance=1e-7)
+    assert all(p.grad is None for p in model.parameters())
+
+
+@pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])
+def test_saliency_works_where_gradients_are_off(off):
+    with off():
+        found = gradient_saliency(linear, IMAGES, LABELS, patch_size=SIZE)
+    assert not found.requires_grad
+    assert (found > 0).any()
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: torch.zeros(2, 3), nn.Linear(1, 3).double()]
+)
+def test_saliency_refuses_a_function_without_gradient(function):
+    def constant(images):
+        return function(torch.ones(2, 1).double())
+
+    with refuses(ValueError, "function must be differentiable, but no"):
+        gradient_saliency(constant, IMAGES, LABELS, patch_size=SIZE)
+
+
+def test_what_deletion_shows_the_function():
+    seen = []
+
+    def watch(images):
+        seen.append(images)
+        return linear(images)
+
+    scores = torch.stack([IMPORTANCE, -IMPORTANCE])
+    deletion_test(
+        watch,
+        IMAGES,
+        LABELS,
+        scores,
+        patch_size=SIZE,
+        counts=(0, 1, 3, 6),
+        fill=7.0,
+        draws=1,
+    )
+    order = [[1, 5, 3, 4, 2, 0], [0, 2, 4, 3, 5, 1]]
+    for n, images in zip((0, 1, 3, 6), seen[:4], strict=True):
+        expected = cells(IMAGES)
+        for image in (0, 1):
+            expected[image, order[image][:n]] = 7.0
+        assert torch.equal(cells(images), expected)
+    assert torch.equal(seen[4], IMAGES)
+
+
+def test_the_fill_may_be_the_mean_of_each_channel():
+    seen = []
+
+    def watch(images):
+        seen.append(images)
+        return linear(images)
+
+    deletion_test(watch, IMAGES, LABELS, draw(2, 6), patch_size=SIZE, draws=1)
+    for image in (0, 1):
+        for channel in (0, 1, 2):
+            mean = IMAGES[image, channel].mean()
+            assert_all_close((seen[6][image, channel],), (mean.expand(6, 10),))
+
+
+@pytest.mark.parametrize("answer", ["logit", "probability"])
+def test_the_curve_is_the_answer_for_the_label(answer):
+    found = deletion_test(
+        linear,
+        IMAGES,
+        LABELS,
+        draw(2, 6),
+        patch_size=SIZE,
+        counts=[0, 6],
+        fill=0.5,
+        answer=answer,
+        draws=3,
+    )
+    blank = torch.full_like(IMAGES, 0.5)
+    ends = [linear(images) for images in (IMAGES, blank)]
+    if answer == "probability":
+        ends = [logits.softmax(dim=1) for logits in ends]
+    expected = torch.stack([x[[0, 1], LABELS] for x in ends], dim=1)
+    assert found.counts == (0, 6)
+    assert_all_close((found.ranked,), (expected,))
+    assert_all_close((found.random,), (expected.expand(3, 2, 2),))
+    loss = (expected[:, 0] - expected[:, 1]) / 2
+    assert_all_close(
+        (found.area, found.random_area), (loss, loss.expand(3, 2))
+    )
+
+
+def test_a_right_ranking_beats_chance_and_a_wrong_one_does_not():
+    images = torch.ones(2, 3, 6, 10).double()
+    options = {"patch_size": SIZE, "fill": 0, "answer": "logit", "draws": 20}
+    right = gradient_saliency(linear, images, LABELS, patch_size=SIZE)
+    best = deletion_test(linear, images, LABELS, right, **options)
+    worst = deletion_test(linear, images, LABELS, -right, **options)
+    assert (best.area >= best.random_area).all()
+    assert (worst.area <= worst.random_area).all()
+    assert (best.area > best.random_area.mean(dim=0)).all()
+    # The losses add up to 5, 9, 12, 14, 15, 15 of 15: 70 in seven steps.
+    assert_all_close(
+        (best.area / best.ranked[:, 0],),
+        (torch.full((2,), 2 / 3, dtype=torch.float64),),
+    )
+
+
+def test_equal_scores_go_row_by_row():
+    equal = torch.zeros(2, 6)
+    first = torch.arange(6.0).flip(0).expand(2, 6)
+    found, expected = (
+        deletion_test(linear, IMAGES, LABELS, scores, patch_size=SIZE).ranked
+        for scores in (equal, first)
+    )
+    assert torch.equal(found, expected)
+
+
+def test_random_orders_come_from_the_seed_alone():
+    state = torch.random.get_rng_state()
+    runs = [
+        deletion_test(
+            linear, IMAGES, LABELS, draw(2, 6), patch_size=SIZE, seed=seed
+        ).random
+        for seed in (3, 3, 4)
+    ]
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert torch.equal(runs[0], runs[1])
+    assert not torch.equal(runs[0], runs[2])
+    assert not torch.equal(runs[0][0], runs[0][1])
+
+
+def run(**changes):
+    arguments = {
+        "function": linear,
+        "images": IMAGES,
+        "labels": LABELS,
+        "scores": draw(2, 6),
+        "patch_size": SIZE,
+    }
+    return deletion_test(**(arguments | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"images": IMAGES[0]}, ValueError, "images must have the axes"),
+        ({"images": IMAGES.long()}, TypeError, "images must hold floating"),
+        ({"patch_size": 4}, ValueError, "height must be divisible by patch"),
+        (
+            {"labels": LABELS.double()},
+            TypeError,
+            "labels must hold integer ids",
+        ),
+        (
+            {"labels": LABELS + 2},
+            ValueError,
+            "labels must be from 0 to 2, got",
+        ),
+        (
+            {"labels": LABELS - 1},
+            ValueError,
+            "labels must be from 0 to 2, got",
+        ),
+        (
+            {"labels": LABELS[:1]},
+            ValueError,
+            "logits and labels must have one",
+        ),
+        ({"function": lambda x: x}, ValueError, "logits must have the axes"),
+        ({"function": lambda x: linear(x)[:1]}, ValueError, "2 images, got 1"),
+        (
+            {"scores": draw(2, 7)},
+            ValueError,
+            "scores must be (batch, patch) =",
+        ),
+        ({"scores": draw(2, 6) / 0}, ValueError, "scores must be finite"),
+        (
+            {"counts": [1, 2]},
+            ValueError,
+            "counts must rise from 0 to at most 6",
+        ),
+        (
+            {"counts": [0, 7]},
+            ValueError,
+            "counts must rise from 0 to at most 6",
+        ),
+        ({"counts": [0, 2, 2]}, ValueError, "counts must rise from 0 to at"),
+        ({"counts": []}, ValueError, "counts must rise from 0 to at most 6"),
+        ({"counts": [0, 1.5]}, TypeError, "counts[1] must be an integer"),
+        ({"fill": "noise"}, ValueError, "fill must be one of ('mean',), got"),
+        ({"fill": None}, TypeError, "fill must be a number, got None"),
+        ({"answer": "loss"}, ValueError, "answer must be one of ('probab"),
+        ({"draws": 0}, ValueError, "draws must be at least 1, got 0"),
+        ({"seed": 0.5}, TypeError, "seed must be an integer, got 0.5"),
+    ],
+)
+def test_deletion_refuses(changes, error, message):
+    with refuses(error, message):
+        run(**changes)

@@ -1,0 +1,272 @@
+"""The complexity of layers: each number measured on a layer that runs."""
+
+from functools import partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import draw, refuses
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
+from vitedu.complexity import (
+    layer_flops,
+    path_length,
+    receptive_field,
+    sequential_operations,
+)
+from vitedu.masks import causal_mask
+
+D = 12
+
+
+def count(run, *inputs):
+    with (
+        sdpa_kernel(SDPBackend.MATH),
+        FlopCounterMode(display=False) as counter,
+    ):
+        run(*inputs)
+    return counter.get_total_flops()
+
+
+def restricted(x, window):
+    """Let each token attend to its own window, written with products."""
+    keys = F.pad(x, (0, 0, window // 2, window - 1 - window // 2))
+    keys = keys.unfold(1, window, 1)[0]  # (query, d_model, key)
+    weights = (x[0, :, None] @ keys).softmax(dim=-1)
+    return weights @ keys.transpose(1, 2)
+
+
+def elman(x):
+    """Step through a recurrent layer, as the fused one cannot be counted."""
+    cell, state = nn.RNNCell(D, D), torch.zeros(1, D)
+    for token in x.unbind(1):
+        state = cell(token, state)
+    return state
+
+
+@pytest.mark.parametrize("n", [64, 128, 256])
+def test_flops_are_those_of_a_layer_that_runs(n):
+    x = torch.randn(1, n, D)
+    q = x[:, None]
+    attention = partial(scaled_dot_product_attention, q, q, q)
+    convolution = nn.Conv1d(D, D, 3, padding=1)
+    assert layer_flops("attention", n, D) == count(attention)
+    assert layer_flops("recurrent", n, D) == count(elman, x)
+    assert layer_flops("convolution", n, D, window=3) == count(
+        convolution, x.mT
+    )
+    assert layer_flops("restricted attention", n, D, window=7) == count(
+        restricted, x, 7
+    )
+    assert layer_flops("attention", n, D, projections=True) == count(
+        MultiHeadAttention(D, 3), x
+    )
+
+
+def test_growth_when_the_sequence_doubles():
+    for kind, window, factor in (
+        ("attention", None, 4),
+        ("recurrent", None, 2),
+        ("convolution", 3, 2),
+        ("restricted attention", 7, 2),
+    ):
+        flops = [
+            layer_flops(kind, n, D, window=window) for n in (64, 128, 256)
+        ]
+        assert flops == [flops[0], factor * flops[0], factor**2 * flops[0]]
+
+
+def test_the_squares_win_beyond_twice_the_width():
+    def share(n):
+        products = layer_flops("attention", n, D)
+        return products / layer_flops("attention", n, D, projections=True)
+
+    assert share(2 * D - 1) < share(2 * D) == 0.5 < share(2 * D + 1)
+
+
+def reach(layers, n):
+    """Count the inputs that move when the last output's gradient is taken."""
+    x = draw(1, D, n).requires_grad_()
+    out = x
+    for layer in layers:
+        out = layer(out)
+    (gradient,) = torch.autograd.grad(out[..., -1].sum(), x)
+    return (gradient.abs().sum(dim=(0, 1)) > 0).sum().item()
+
+
+class Behind(nn.Conv1d):
+    """A convolution whose window ends at the token itself."""
+
+    def forward(self, x):
+        first = (self.kernel_size[0] - 1) * self.dilation[0]
+        return super().forward(F.pad(x, (first, 0)))
+
+
+def stack(num_layers, window, *, dilated=False):
+    return [
+        Behind(D, D, window, dilation=window**i if dilated else 1).double()
+        for i in range(num_layers)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("window", "dilated", "fields"),
+    [
+        (3, False, [3, 5, 7, 9, 11, 13]),
+        (3, True, [3, 9, 27, 81, 243]),
+        (2, False, [2, 3, 4]),
+        (5, True, [5, 25, 125]),
+    ],
+)
+def test_receptive_fields(window, dilated, fields):
+    for num_layers, expected in enumerate(fields, start=1):
+        assert expected == receptive_field(num_layers, window, dilated=dilated)
+        layers = stack(num_layers, window, dilated=dilated)
+        assert reach(layers, 251) == expected
+
+
+@pytest.mark.parametrize(
+    ("n", "window", "dilated", "expected"),
+    [
+        (128, 3, False, 64),
+        (128, 3, True, 5),
+        (129, 3, False, 64),
+        (27, 3, True, 3),
+        (28, 3, True, 4),
+        (7, 11, False, 1),
+    ],
+)
+def test_paths_through_convolutions(n, window, dilated, expected):
+    found = path_length("convolution", n, window=window, dilated=dilated)
+    assert found == expected
+    layers = stack(expected, window, dilated=dilated)
+    assert reach(layers, n) == n
+    assert reach(layers[:-1], n) < n
+
+
+def test_the_path_through_restricted_attention():
+    n, window = 29, 5
+    length = path_length("restricted attention", n, window=window)
+    near = causal_mask(n) & ~causal_mask(n).tril(-window)
+    layers = [MultiHeadAttention(D, 3).double() for _ in range(length)]
+    steps = [
+        lambda x, layer=layer: layer(x.mT, mask=near).mT for layer in layers
+    ]
+    assert reach(steps, n) == n
+    assert reach(steps[:-1], n) < n
+    # Without the restriction, one layer is enough.
+    assert path_length("attention", n) == 1
+    assert reach([lambda x: layers[0](x.mT).mT], n) == n
+
+
+def test_the_path_through_a_recurrent_layer():
+    """The state is passed on as often as the path is long."""
+    n = 128
+    states, cell = [], nn.RNNCell(D, D).double()
+    tokens = draw(n, 1, D).requires_grad_()
+    states.append(cell(tokens[0], torch.zeros(1, D).double()))
+    while len(states) < n:
+        states.append(cell(tokens[len(states)], states[-1]))
+    assert path_length("recurrent", n) == len(states) - 1 == 127
+    assert sequential_operations("recurrent", n) == len(states)
+    # Forgetting the state in between cuts the path.
+    cut = cell(tokens[-1], states[-2].detach()).sum()
+    (gradient,) = torch.autograd.grad(cut, tokens, retain_graph=True)
+    assert not gradient[0].any()
+    (gradient,) = torch.autograd.grad(states[-1].sum(), tokens)
+    assert gradient[-1].any()
+
+
+@pytest.mark.parametrize(
+    "kind", ["attention", "restricted attention", "convolution"]
+)
+def test_all_but_recurrent_layers_are_done_at_once(kind):
+    assert sequential_operations(kind, 7) == 1
+
+
+flops = partial(layer_flops, "attention", 7, 5)
+path = partial(path_length, "convolution", 7)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: layer_flops("dense", 7, 5),
+            ValueError,
+            "kind must be one of ('attention', 'restricted attention', "
+            "'recurrent', 'convolution'), got 'dense'",
+        ),
+        (
+            lambda: layer_flops("attention", 0, 5),
+            ValueError,
+            "num_tokens must be at least 1, got 0",
+        ),
+        (
+            lambda: layer_flops("attention", 7, 5.0),
+            TypeError,
+            "d_model must be an integer, got 5.0",
+        ),
+        (
+            lambda: flops(window=3),
+            ValueError,
+            "window must be None for attention, got 3",
+        ),
+        (
+            lambda: flops(projections=1),
+            TypeError,
+            "projections must be True or False, got 1",
+        ),
+        (
+            lambda: layer_flops("recurrent", 7, 5, projections=True),
+            ValueError,
+            "projections must be False for recurrent, got True",
+        ),
+        (
+            lambda: layer_flops("convolution", 7, 5),
+            TypeError,
+            "window must be an integer, got None",
+        ),
+        (
+            lambda: layer_flops("restricted attention", 7, 5, window=8),
+            ValueError,
+            "window must be at most num_tokens = 7, got 8",
+        ),
+        (
+            lambda: path(window=1),
+            ValueError,
+            "window must be at least 2, got 1",
+        ),
+        (
+            lambda: path(window=3, dilated=None),
+            TypeError,
+            "dilated must be True or False, got None",
+        ),
+        (
+            lambda: path_length("attention", 1),
+            ValueError,
+            "num_tokens must be at least 2, got 1",
+        ),
+        (
+            lambda: path_length("attention", 7, dilated=True),
+            ValueError,
+            "dilated must be False for attention, got True",
+        ),
+        (
+            lambda: receptive_field(0, 3),
+            ValueError,
+            "num_layers must be at least 1, got 0",
+        ),
+        (
+            lambda: sequential_operations("dense", 3),
+            ValueError,
+            "kind must be one of",
+        ),
+    ],
+)
+def test_refuses(call, error, message):
+    with refuses(error, message):
+        call()

@@ -1,0 +1,228 @@
+"""The printed layer table: row by row, its totals, and what it misses."""
+
+from collections import Counter
+
+import pytest
+import torch
+from configs import vit_configs
+from helpers import PROPERTY, refuses
+from hypothesis import given
+from torch import nn
+from usual_vit import UsualViT
+
+from vitedu.config import ViTConfig
+from vitedu.counting import parameter_counts
+from vitedu.layer_table import (
+    LayerRow,
+    called_layers,
+    layer_table,
+    printed_totals,
+)
+from vitedu.vit import VisionTransformer
+
+B32 = layer_table(ViTConfig.b32(num_classes=5))
+
+
+def images_for(config):
+    return torch.zeros(1, config.num_channels, *config.image_shape)
+
+
+@PROPERTY
+@given(vit_configs())
+def test_the_table_is_that_of_a_model_that_runs(config):
+    model = UsualViT(config)
+    assert layer_table(config) == called_layers(model, images_for(config))
+
+
+def test_stochastic_depth_has_rows_of_its_own():
+    config = ViTConfig.digits(drop_path=0.1)
+    rows = layer_table(config)
+    assert rows == called_layers(UsualViT(config), images_for(config))
+    kinds = Counter(row.name.split("-")[0] for row in rows)
+    # The rate of the first block is zero.
+    assert (kinds["DropPath"], kinds["Identity"]) == (2 * 3, 2 + 2)
+
+
+def test_base_32_has_199_rows():
+    kinds = Counter(row.name.split("-")[0] for row in B32)
+    assert kinds == {
+        "Conv2d": 1,
+        "PatchEmbed": 1,
+        "Linear": 49,
+        "LayerNorm": 25,
+        "GELU": 12,
+        "Dropout": 49,
+        "Identity": 26,
+        "Attention": 12,
+        "Mlp": 12,
+        "Block": 12,
+    }
+    numbers = [int(row.name.split("-")[1]) for row in B32]
+    assert numbers == list(range(1, 200))
+
+
+def test_the_rows_of_base_32():
+    tokens, block = (50, 768), B32[4:20]
+    assert B32[:4] == [
+        ("Conv2d-1", (768, 7, 7), 2_360_064),
+        ("Identity-2", (49, 768), 0),
+        ("PatchEmbed-3", (49, 768), 0),
+        ("Dropout-4", tokens, 0),
+    ]
+    assert block == [
+        ("LayerNorm-5", tokens, 1_536),
+        ("Linear-6", (50, 2304), 1_771_776),
+        ("Dropout-7", (12, 50, 50), 0),
+        ("Linear-8", tokens, 590_592),
+        ("Dropout-9", tokens, 0),
+        ("Attention-10", tokens, 0),
+        ("Identity-11", tokens, 0),
+        ("LayerNorm-12", tokens, 1_536),
+        ("Linear-13", (50, 3072), 2_362_368),
+        ("GELU-14", (50, 3072), 0),
+        ("Dropout-15", (50, 3072), 0),
+        ("Linear-16", tokens, 2_360_064),
+        ("Dropout-17", tokens, 0),
+        ("Mlp-18", tokens, 0),
+        ("Identity-19", tokens, 0),
+        ("Block-20", tokens, 0),
+    ]
+    for i in range(12):
+        same = B32[4 + 16 * i : 20 + 16 * i]
+        assert [row[1:] for row in same] == [row[1:] for row in block]
+    assert B32[196:] == [
+        ("LayerNorm-197", tokens, 1_536),
+        ("Identity-198", (768,), 0),
+        ("Linear-199", (5,), 3_845),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "missing", "megabytes", "true_megabytes"),
+    [
+        ("b16", 85_650_437, 152_064, (0.57, 408.54, 326.73, 735.84), 327.31),
+        ("b32", 87_419_909, 39_168, (0.57, 95.61, 333.48, 429.66), 333.63),
+        (
+            "l32",
+            305_463_301,
+            52_224,
+            (0.57, 253.01, 1165.25, 1418.84),
+            1165.45,
+        ),
+        (
+            "h14",
+            630_440_965,
+            330_240,
+            (0.57, 2358.66, 2404.94, 4764.17),
+            2406.20,
+        ),
+        (
+            "l16",
+            303_104_005,
+            202_752,
+            (0.57, 1081.75, 1156.25, 2238.58),
+            1157.02,
+        ),
+    ],
+)
+def test_published_print_outs(
+    name, parameters, missing, megabytes, true_megabytes
+):
+    config = getattr(ViTConfig, name)(num_classes=5)
+    totals = printed_totals(layer_table(config), (3, 224, 224))
+    assert totals.pop("parameters") == parameters
+    assert tuple(round(x, 2) for x in totals.values()) == megabytes
+    counts = parameter_counts(config)
+    assert counts["cls_token"] + counts["pos_embed"] == missing
+    assert sum(counts.values()) == parameters + missing
+    assert round(4 * sum(counts.values()) / 1024**2, 2) == true_megabytes
+
+
+def test_the_rule_is_blind_for_bare_parameters():
+    config = ViTConfig.digits(distilled=True)
+    model = UsualViT(config)
+    rows = called_layers(model, images_for(config))
+    blind = model.prefix.numel() + model.pos_embed.numel()
+    everything = sum(p.numel() for p in model.parameters())
+    assert sum(row.parameters for row in rows) == everything - blind
+
+
+def test_the_rule_on_our_own_model_misses_the_class_token_only():
+    """The positions are the weight of a module that is called."""
+    config = ViTConfig.digits()
+    model = VisionTransformer(config)
+    rows = called_layers(model, images_for(config))
+    seen = sum(row.parameters for row in rows)
+    everything = sum(p.numel() for p in model.parameters())
+    assert seen == everything - model.cls_token.numel()
+
+
+def test_a_module_that_is_called_twice_counts_twice():
+    linear = nn.Linear(5, 5)
+    rows = called_layers(
+        nn.Sequential(linear, nn.ReLU(), linear), torch.ones(2, 5)
+    )
+    assert rows == [
+        ("Linear-1", (5,), 30),
+        ("ReLU-2", (5,), 0),
+        ("Linear-3", (5,), 30),
+    ]
+
+
+def test_nothing_stays_on_the_model():
+    model = nn.Sequential(nn.Linear(5, 7))
+    called_layers(model, torch.ones(2, 5))
+    with pytest.raises(RuntimeError):
+        called_layers(model, torch.ones(2, 3))
+    assert not model[0]._forward_hooks
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: layer_table({}),
+            TypeError,
+            "config must be a ViTConfig, got dict",
+        ),
+        (
+            lambda: called_layers(ViTConfig()),
+            TypeError,
+            "model must be a module, got ViTConfig",
+        ),
+        (
+            lambda: called_layers(
+                nn.Sequential(nn.GRU(3, 5)), torch.ones(2, 7, 3)
+            ),
+            TypeError,
+            "modules that return a tensor, GRU returned tuple",
+        ),
+        (
+            lambda: printed_totals(B32, (3, 0)),
+            ValueError,
+            "input_shape[1] must be at least 1, got 0",
+        ),
+        (
+            lambda: printed_totals(["Linear-1"], (3,)),
+            TypeError,
+            "rows must be a list of LayerRows, got ['Linear-1']",
+        ),
+        (
+            lambda: printed_totals(None, (3,)),
+            TypeError,
+            "rows must be a list of LayerRows, got None",
+        ),
+        (
+            lambda: printed_totals(B32, 3),
+            TypeError,
+            "input_shape must be a tuple, got 3",
+        ),
+    ],
+)
+def test_refuses(call, error, message):
+    with refuses(error, message):
+        call()
+
+
+def test_a_row_has_names():
+    assert B32[5] == LayerRow("Linear-6", (50, 2304), parameters=1_771_776)

@@ -1,0 +1,97 @@
+"""The copy and the reverse task."""
+
+from collections import Counter
+
+import pytest
+import torch
+from helpers import refuses
+
+from vitedu.letters import copy_task, reverse_task
+
+SMALL = {"num_train": 31, "num_test": 17, "num_symbols": 5, "lengths": (2, 4)}
+
+
+def sources(pairs):
+    return ["".join(source) for source, _ in pairs.words]
+
+
+def test_copy_walks_through_as_its_docstring_says():
+    train, test = copy_task()
+    first = train[0]
+    assert first.words == [(list("bcdf"), list("bcdf"))]
+    assert first.src.tolist() == [[4, 5, 6, 8, 0, 0, 0, 0, 0]]
+    assert first.tgt[0, :6].tolist() == [1, 4, 5, 6, 8, 2]
+    assert first.tgt_input[0, :5].tolist() == [1, 4, 5, 6, 8]
+    assert first.tgt_labels[0, :5].tolist() == [4, 5, 6, 8, 2]
+    assert (len(train), len(test)) == (2000, 500)
+
+
+def test_reverse_walks_through_as_its_docstring_says():
+    first = reverse_task()[0][0]
+    assert first.words == [(list("bcdf"), list("fdcb"))]
+    assert first.src[0, :4].tolist() == [4, 5, 6, 8]
+    assert first.tgt[0, :6].tolist() == [1, 8, 6, 5, 4, 2]
+
+
+@pytest.mark.parametrize(
+    ("task", "answer"),
+    [(copy_task, lambda x: x), (reverse_task, lambda x: x[::-1])],
+)
+def test_every_answer_is_right_and_no_sequence_comes_twice(task, answer):
+    train, test = task(**SMALL)
+    for part, count in ((train, 31), (test, 17)):
+        assert len(part) == count
+        for source, target in part.words:
+            assert target == answer(source)
+            assert 2 <= len(source) <= 4
+            assert set(source) <= set("abcde")
+    assert len({*sources(train), *sources(test)}) == 48
+
+
+def test_lengths_come_about_equally_often_in_both_parts():
+    for part in copy_task(num_train=900, num_test=900, lengths=(5, 7)):
+        counts = Counter(map(len, sources(part)))
+        assert set(counts) == {5, 6, 7}
+        assert all(250 < count < 350 for count in counts.values())
+
+
+def test_where_short_sequences_run_out_both_parts_get_their_share():
+    train, test = copy_task(num_train=200, num_test=200, lengths=(1, 4))
+    # 8 letters make 8 + 64 short sequences: with 400 pairs nearly all occur.
+    short = [sum(len(x) < 3 for x in sources(part)) for part in (train, test)]
+    assert sum(short) > 60
+    assert min(short) > 20
+
+
+def test_the_seed_decides_and_nothing_else_does():
+    first = sources(copy_task(**SMALL)[0])
+    torch.manual_seed(99)
+    state = torch.get_rng_state()
+    assert sources(copy_task(**SMALL)[0]) == first
+    assert sources(reverse_task(**SMALL)[0]) == first
+    assert torch.equal(torch.get_rng_state(), state)
+    assert sources(copy_task(**SMALL, seed=1)[0]) != first
+
+
+@pytest.mark.parametrize("task", [copy_task, reverse_task])
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"num_train": 0}, ValueError, "num_train must be at least 1, got 0"),
+        ({"num_test": 1.5}, TypeError, "num_test must be an integer, got 1.5"),
+        ({"num_symbols": 2.5}, TypeError, "num_symbols must be an integer"),
+        ({"num_symbols": 27}, ValueError, "num_symbols must be at most 26"),
+        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
+        ({"lengths": 3}, TypeError, "lengths must be (fewest, most), got 3"),
+        ({"lengths": (0, 3)}, ValueError, "lengths[0] must be at least 1"),
+        ({"lengths": (3, 2)}, ValueError, "lengths[1] must be at least 3"),
+        (
+            {"num_symbols": 8, "lengths": (1, 2)},
+            ValueError,
+            "at most half of the 72 different sequences, got 31 + 17",
+        ),
+    ],
+)
+def test_the_tasks_refuse(task, change, error, message):
+    with refuses(error, message):
+        task(**(SMALL | change))

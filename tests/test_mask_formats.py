@@ -1,0 +1,462 @@
+"""Masks in five formats, each run by the library it is made for."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import PROPERTY, assert_all_close, draw, gradients, refuses
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from transformers import BertConfig, BertModel
+from transformers.models.bert.modeling_bert import eager_attention_forward
+
+from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
+from vitedu.mask_formats import (
+    from_additive,
+    from_fused,
+    from_hugging_face,
+    from_key_padding,
+    from_multihead,
+    to_additive,
+    to_fused,
+    to_hugging_face,
+    to_key_padding,
+    to_multihead,
+)
+from vitedu.masks import causal_mask
+
+BATCH, HEADS, QUERY, KEY, HEAD_DIM = 2, 3, 5, 7, 11
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+HIDDEN = {"-inf": lambda dtype: -math.inf, "min": lambda d: torch.finfo(d).min}
+SIZES = {"batch": BATCH, "num_heads": HEADS, "query": QUERY}
+
+
+def random_mask(*shape, seed=0, dead=False):
+    mask = draw(*shape, seed=seed) > 0
+    mask[..., 0] = True
+    if dead:
+        mask[0, :, 0] = False
+    return mask
+
+
+SHAPES = [
+    (batch, heads, query, KEY)
+    for batch in (1, BATCH)
+    for heads in (1, HEADS)
+    for query in (1, QUERY)
+]
+each_shape = pytest.mark.parametrize("shape", SHAPES)
+each_dtype = pytest.mark.parametrize("dtype", DTYPES)
+each_hidden = pytest.mark.parametrize("hidden", HIDDEN)
+Q = draw(BATCH, HEADS, QUERY, HEAD_DIM, seed=1)
+K = draw(BATCH, HEADS, KEY, HEAD_DIM, seed=2)
+V = draw(BATCH, HEADS, KEY, HEAD_DIM, seed=3)
+
+
+def eager(q, k, v, mask):
+    """Run the written-out attention of Hugging Face."""
+    out, _ = eager_attention_forward(nn.Module(), q, k, v, mask)
+    return out.transpose(1, 2)
+
+
+def fused(q, k, v, mask):
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def test_values_by_hand():
+    mask = torch.tensor([[[[True, False]]]])
+    assert to_fused(mask).tolist() == [[[[True, False]]]]
+    assert to_multihead(mask, batch=1, num_heads=2, query=1).tolist() == [
+        [[False, True]],
+        [[False, True]],
+    ]
+    assert to_key_padding(mask, batch=1).tolist() == [[False, True]]
+    assert to_hugging_face(mask, batch=1).tolist() == [[1, 0]]
+    assert to_hugging_face(mask, batch=1).dtype == torch.int64
+    assert to_additive(mask).tolist() == [[[[0, -math.inf]]]]
+    assert to_additive(mask).dtype == torch.float32
+
+
+@each_dtype
+@each_hidden
+def test_additive_masks_have_the_constants_of_their_dtype(dtype, hidden):
+    found = to_additive(torch.tensor([[[[False]]]]), dtype, hidden=hidden)
+    assert found.dtype == dtype
+    assert found.item() == HIDDEN[hidden](dtype)
+
+
+@PROPERTY
+@given(st.sampled_from(SHAPES), st.integers(0, 99), st.booleans())
+def test_every_mask_comes_back(shape, seed, dead):
+    mask = random_mask(*shape, seed=seed, dead=dead)
+    assert torch.equal(from_fused(to_fused(mask)), mask)
+    for dtype in DTYPES:
+        for hidden in HIDDEN:
+            found = from_additive(to_additive(mask, dtype, hidden=hidden))
+            assert torch.equal(found, mask)
+    found = from_multihead(to_multihead(mask, **SIZES), num_heads=HEADS)
+    assert torch.equal(found, mask.expand(BATCH, HEADS, QUERY, KEY))
+
+
+@PROPERTY
+@given(st.integers(0, 99), st.booleans(), st.sampled_from([1, BATCH]))
+def test_every_padding_mask_comes_back(seed, dead, batch):
+    mask = random_mask(batch, 1, 1, KEY, seed=seed, dead=dead)
+    same = mask.expand(BATCH, 1, 1, KEY)
+    for wide in (mask, mask.expand(batch, HEADS, QUERY, KEY)):
+        found = from_key_padding(to_key_padding(wide, batch=BATCH))
+        assert torch.equal(found, same)
+        found = from_hugging_face(to_hugging_face(wide, batch=BATCH))
+        assert torch.equal(found, same)
+
+
+@pytest.mark.parametrize("function", [from_fused, from_additive])
+def test_two_axes_are_query_and_key(function):
+    mask = random_mask(1, 1, QUERY, KEY)
+    given = to_additive(mask) if function is from_additive else mask
+    assert torch.equal(function(given[0, 0]), mask)
+    assert torch.equal(from_multihead(~mask[0, 0], num_heads=HEADS), mask)
+
+
+@each_shape
+@pytest.mark.parametrize("dead", [False, True])
+def test_fused_attention_gives_what_ours_gives(shape, dead):
+    mask = random_mask(*shape, dead=dead)
+
+    def ours(q, k, v):
+        return scaled_dot_product_attention(
+            q, k, v, mask, record=lambda weights: None
+        )
+
+    expected = gradients(ours, Q, K, V)
+    for theirs in (to_fused(mask), to_additive(mask, torch.float64)):
+        found = gradients(lambda *x, m=theirs: fused(*x, m), Q, K, V)
+        assert_all_close(found, expected)
+
+
+@each_shape
+@each_hidden
+def test_written_attention_gives_what_ours_gives(shape, hidden):
+    mask = random_mask(*shape)
+    theirs = to_additive(mask, torch.float64, hidden=hidden)
+    assert_all_close(
+        gradients(lambda *x: eager(*x, theirs), Q, K, V),
+        gradients(lambda *x: scaled_dot_product_attention(*x, mask), Q, K, V),
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("attention", [fused, eager])
+@each_hidden
+def test_half_precision_hides_what_it_has_to(dtype, attention, hidden):
+    mask = random_mask(BATCH, 1, QUERY, KEY)
+    q, k, v = (x.to(dtype) for x in (Q, K, V))
+    found = attention(q, k, v, to_additive(mask, dtype, hidden=hidden))
+    other = attention(
+        q,
+        k + (~mask[:, :, :1]).mT.to(dtype),
+        v,
+        to_additive(mask, dtype, hidden=hidden),
+    )
+    assert torch.equal(found[:, :, 0], other[:, :, 0])
+    exact = scaled_dot_product_attention(
+        q.double(), k.double(), v.double(), mask
+    )
+    assert (found.double() - exact).abs().max() < 16 * torch.finfo(dtype).eps
+
+
+def peers(heads=HEADS):
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(12, heads).double()
+    theirs = nn.MultiheadAttention(12, heads, batch_first=True).double()
+    nn.init.normal_(theirs.out_proj.bias)
+    with torch.no_grad():
+        ours.qkv.weight.copy_(theirs.in_proj_weight)
+        ours.qkv.bias.copy_(theirs.in_proj_bias)
+        ours.proj.load_state_dict(theirs.out_proj.state_dict())
+    return ours, theirs
+
+
+@each_shape
+def test_multihead_attention_gives_what_ours_gives(shape):
+    ours, theirs = peers()
+    mask = random_mask(*shape)
+    x, memory = draw(BATCH, QUERY, 12), draw(BATCH, KEY, 12, seed=1)
+    wanted = gradients(lambda x, m: ours(x, m, mask), x, memory)
+    formats = [{"attn_mask": to_multihead(mask, **SIZES)}]
+    if shape[1:3] == (1, 1):
+        formats.append({"key_padding_mask": to_key_padding(mask, batch=BATCH)})
+    for theirs_mask in formats:
+        found = gradients(
+            lambda x, m, t=theirs_mask: theirs(x, m, m, **t)[0], x, memory
+        )
+        assert_all_close(found, wanted)
+
+
+def bert(attention):
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=13,
+        hidden_size=12,
+        num_hidden_layers=2,
+        num_attention_heads=HEADS,
+        intermediate_size=11,
+        max_position_embeddings=KEY,
+        attn_implementation=attention,
+    )
+    return BertModel(config, add_pooling_layer=False).double().eval()
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_a_model_of_hugging_face_reads_both_of_its_formats(attention):
+    model, ids = bert(attention), torch.arange(2 * KEY).view(2, KEY) % 13
+    mask = random_mask(BATCH, 1, 1, KEY)
+
+    def run(mask):
+        return model(ids, attention_mask=mask).last_hidden_state.detach()
+
+    wide = mask.expand(BATCH, 1, KEY, KEY)
+    found = run(to_hugging_face(mask, batch=BATCH))
+    added = run(to_additive(wide, torch.float64, hidden="min"))
+    assert_all_close((found,), (added,))
+    # Each sentence without its padding, a peer of its own. Words that are
+    # left keep their positions.
+    for sentence, real in enumerate(mask[:, 0, 0]):
+        alone = model(
+            ids[sentence, real][None],
+            position_ids=torch.arange(KEY)[real][None],
+        ).last_hidden_state.detach()
+        assert_all_close((found[sentence, real][None],), (alone,))
+
+
+DEAD = random_mask(BATCH, 1, QUERY, KEY, dead=True)
+MEAN = V[0].mean(dim=1)
+
+
+@each_dtype
+def test_dead_rows_in_the_fused_kernel(dtype):
+    q, k, v = (x.to(dtype) for x in (Q, K, V))
+    for mask in (to_fused(DEAD), to_additive(DEAD, dtype)):
+        assert (fused(q, k, v, mask)[0, :, 0] == 0).all()
+    least = to_additive(DEAD, dtype, hidden="min")
+    row, free = fused(q, k, v, least)[0, :, 0], fused(q, k, v, None)[0, :, 0]
+    expected = free.double() if dtype == torch.float16 else MEAN
+    tolerance = max(4 * torch.finfo(dtype).eps, 1e-12)
+    assert_all_close((row.double(),), (expected,), tolerance)
+    assert (MEAN - free.double()).abs().max() > 0.1
+
+
+@each_dtype
+def test_dead_rows_in_a_written_softmax(dtype):
+    q, k, v = (x.to(dtype) for x in (Q, K, V))
+    assert eager(q, k, v, to_additive(DEAD, dtype))[0, :, 0].isnan().all()
+    row = eager(q, k, v, to_additive(DEAD, dtype, hidden="min"))[0, :, 0]
+    tolerance = max(4 * torch.finfo(dtype).eps, 1e-12)
+    assert_all_close((row.double(),), (MEAN,), tolerance)
+
+
+def test_large_scores_show_through_the_smallest_number_of_half_precision():
+    scores = torch.tensor([0.0, 40.0])
+    weights = {
+        dtype: (scores.to(dtype) + torch.finfo(dtype).min).softmax(dim=0)
+        for dtype in DTYPES
+    }
+    assert weights.pop(torch.float16).tolist() == [0, 1]
+    assert all(x.tolist() == [0.5, 0.5] for x in weights.values())
+
+
+@pytest.mark.parametrize("heads", [3, 4])
+@pytest.mark.parametrize("returned", [True, False])
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("grad", [True, False])
+@pytest.mark.parametrize("padding", [True, False])
+def test_dead_rows_in_multihead_attention(
+    heads, returned, training, grad, padding
+):
+    ours, theirs = peers(heads)
+    theirs.train(training)
+    x, mask = draw(BATCH, QUERY, 12), random_mask(BATCH, 1, QUERY, QUERY)
+    if padding:
+        mask = random_mask(BATCH, 1, 1, QUERY, dead=True)
+        given = {"key_padding_mask": to_key_padding(mask, batch=BATCH)}
+    else:
+        mask[0, :, 0] = False
+        sizes = {"batch": BATCH, "num_heads": heads, "query": QUERY}
+        given = {"attn_mask": to_multihead(mask, **sizes)}
+    with torch.set_grad_enabled(grad):
+        found = theirs(x, x, x, need_weights=returned, **given)[0].detach()
+    fast = heads % 2 == 0 and not training and not grad
+    if returned or fast:
+        assert found[0, 0].isnan().all()
+    else:
+        # Zeros, of which the output projection makes its bias.
+        assert_all_close((found,), (ours(x, mask=mask).detach(),))
+        assert_all_close((found[0, 0],), (theirs.out_proj.bias.detach(),))
+
+
+@pytest.mark.parametrize("attention", ["eager", "sdpa"])
+def test_dead_rows_in_a_model_of_hugging_face(attention):
+    model, ids = bert(attention), torch.arange(2 * KEY).view(2, KEY) % 13
+    seen = []
+    layer = model.encoder.layer[0].attention
+    layer.output.register_forward_pre_hook(lambda _, x: seen.append(x[0]))
+    layer.self.value.register_forward_hook(lambda _, x, v: seen.append(v))
+    model(ids, attention_mask=torch.tensor([[0] * KEY, [1] * KEY]))
+    values, out = seen
+    mean = values[0].mean(dim=0).expand(KEY, -1)
+    expected = mean if attention == "eager" else torch.zeros(KEY, 12).double()
+    assert_all_close((out[0],), (expected,))
+
+
+@pytest.mark.parametrize("function", [to_key_padding, to_hugging_face])
+@pytest.mark.parametrize(
+    "mask", [causal_mask(KEY), random_mask(1, HEADS, 1, KEY)]
+)
+def test_padding_formats_hold_no_other_mask(function, mask):
+    with refuses(
+        ValueError,
+        "mask must be the same for every head and query to fit (batch, key), "
+        f"got shape {tuple(mask.shape)}",
+    ):
+        function(mask, batch=BATCH)
+
+
+FLOATS = torch.ones(1, 1, QUERY, KEY).tril()
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "message"),
+    [
+        (FLOATS, ValueError, "the smallest number of torch.float32, got 1.0"),
+        (-1e9 * FLOATS, ValueError, "torch.float32, got -1000000000.0"),
+        (FLOATS * torch.nan, ValueError, "of torch.float32, got nan"),
+        (FLOATS.bool(), TypeError, "mask must hold floating-point numbers"),
+        (0 * FLOATS[0], ValueError, "mask must have the axes (batch heads"),
+        (
+            to_additive(causal_mask(3), hidden="min").double(),
+            ValueError,
+            "the smallest number of torch.float64, got -3.4",
+        ),
+    ],
+)
+def test_from_additive_refuses(mask, error, message):
+    with refuses(error, message):
+        from_additive(mask)
+
+
+BOOLS = FLOATS.bool()
+PADDING = torch.tensor([[1, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: from_fused(FLOATS), TypeError, "mask must be a boolean ten"),
+        (lambda: from_fused([[1]]), TypeError, "boolean tensor, got list"),
+        (lambda: from_fused(BOOLS[0]), ValueError, "mask must have the axes"),
+        (
+            lambda: from_multihead(FLOATS[0], num_heads=1),
+            TypeError,
+            "attn_mask must be a boolean tensor, got torch.float32",
+        ),
+        (
+            lambda: from_multihead(BOOLS, num_heads=1),
+            ValueError,
+            "attn_mask must have the axes (batch*heads query key), got shape",
+        ),
+        (
+            lambda: from_multihead(BOOLS[0], num_heads=2),
+            ValueError,
+            "batch*heads must be divisible by num_heads, got batch*heads=1",
+        ),
+        (
+            lambda: from_multihead(BOOLS[0], num_heads=0),
+            ValueError,
+            "num_heads must be at least 1, got 0",
+        ),
+        (
+            lambda: from_key_padding(PADDING),
+            TypeError,
+            "key_padding_mask must be a boolean tensor, got torch.int64",
+        ),
+        (
+            lambda: from_key_padding(BOOLS),
+            ValueError,
+            "key_padding_mask must have the axes (batch key), got shape",
+        ),
+        (
+            lambda: from_hugging_face(PADDING.bool()),
+            TypeError,
+            "attention_mask must hold the integers 0 and 1, got dtype torch.b",
+        ),
+        (
+            lambda: from_hugging_face(PADDING.float()),
+            TypeError,
+            "attention_mask must hold the integers 0 and 1, got dtype torch.f",
+        ),
+        (
+            lambda: from_hugging_face(PADDING + 1),
+            ValueError,
+            "attention_mask must hold 0 and 1 only, got 2",
+        ),
+        (
+            lambda: from_hugging_face(PADDING[0]),
+            ValueError,
+            "attention_mask must have the axes (batch key), got shape (3,)",
+        ),
+        (
+            lambda: to_additive(BOOLS, torch.int64),
+            ValueError,
+            "dtype must be one of (torch.float16, torch.bfloat16",
+        ),
+        (
+            lambda: to_additive(BOOLS, hidden="-1e9"),
+            ValueError,
+            "hidden must be one of ('-inf', 'min'), got '-1e9'",
+        ),
+        (
+            lambda: to_multihead(BOOLS, batch=1, num_heads=2, query=3),
+            ValueError,
+            "mask must fit (batch|1, heads|1, query|1, key) = (1, 2, 3, 7)",
+        ),
+        (
+            lambda: to_multihead(BOOLS, batch=1, num_heads=2.0, query=5),
+            TypeError,
+            "num_heads must be an integer, got 2.0",
+        ),
+        (
+            lambda: to_key_padding(BOOLS.expand(3, 1, 5, 7), batch=2),
+            ValueError,
+            "mask must fit (batch|1, heads|1, query|1, key) = (2, 1, 5, 7)",
+        ),
+        (
+            lambda: to_hugging_face(BOOLS, batch=0),
+            ValueError,
+            "batch must be at least 1, got 0",
+        ),
+    ],
+)
+def test_formats_refuse(call, error, message):
+    with refuses(error, message):
+        call()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        to_fused,
+        to_additive,
+        lambda mask: to_multihead(mask, batch=1, num_heads=1, query=QUERY),
+        lambda mask: to_key_padding(mask, batch=1),
+        lambda mask: to_hugging_face(mask, batch=1),
+    ],
+)
+def test_only_our_format_goes_out(function):
+    with refuses(TypeError, "mask must be boolean (True = may attend), got"):
+        function(FLOATS)
+    with refuses(ValueError, "mask must have the axes (batch heads query key"):
+        function(BOOLS[0])
+    with refuses(TypeError, "mask must be a tensor, got list"):
+        function([True])

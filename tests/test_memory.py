@@ -1,0 +1,225 @@
+"""Bytes in closed form: equal to what autograd keeps."""
+
+import pytest
+import torch
+from configs import vit_configs
+from helpers import PROPERTY, refuses
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from usual_vit import UsualViT
+
+from vitedu import attention
+from vitedu.config import TransformerConfig, ViTConfig
+from vitedu.layer_table import layer_table, printed_totals
+from vitedu.memory import (
+    activation_bytes,
+    attention_map_bytes,
+    training_state_bytes,
+)
+from vitedu.vit import VisionTransformer
+
+MANY = settings(PROPERTY, max_examples=100)
+MEGABYTE = 1024**2
+RATES = {
+    "dropout": st.sampled_from([0.0, 0.1]),
+    "activation_dropout": st.sampled_from([None, 0.0, 0.2]),
+    "embedding_dropout": st.sampled_from([None, 0.0, 0.2]),
+    "drop_path": st.sampled_from([0.0, 0.3]),
+}
+
+
+def kept(model, images, *, fused=False):
+    """Measure the memory that a forward pass keeps, parameters aside.
+
+    A tensor that is kept keeps all of its storage, also where it is a part of
+    it; storages count once.
+    """
+    storages = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        storages[storage.data_ptr()] = storage
+        return tensor
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        sdpa_kernel(SDPBackend.FLASH_ATTENTION),
+        torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x),
+    ):
+        if fused:
+            # Up to this many weights the formula is written out on a CPU.
+            patch.setattr(attention, "_SMALL_MAP", -1)
+        model(images)
+    for parameter in model.parameters():
+        storages.pop(parameter.untyped_storage().data_ptr(), None)
+    return sum(storage.nbytes() for storage in storages.values())
+
+
+def images_for(config, batch_size=1):
+    return torch.zeros(batch_size, config.num_channels, *config.image_shape)
+
+
+# Whether attention is fused, and the dropout on its weights.
+@MANY
+@given(
+    st.sampled_from([(True, 0.0), (False, 0.0), (False, 0.1)]).flatmap(
+        lambda pair: st.tuples(
+            vit_configs(
+                value_dim=st.none(),
+                attention_dropout=st.just(pair[1]),
+                **RATES,
+            ),
+            st.just(pair[0]),
+        )
+    ),
+    st.integers(1, 3),
+)
+def test_autograd_keeps_what_the_config_says(pair, batch_size):
+    config, fused = pair
+    model, images = VisionTransformer(config), images_for(config, batch_size)
+    expected = activation_bytes(config, batch_size=batch_size, fused=fused)
+    assert sum(expected.values()) == kept(model, images, fused=fused)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"num_heads": 1},
+        {"image_size": 5, "pool": "mean"},
+        {"num_heads": 1, "image_size": 5, "pool": "mean"},
+    ],
+)
+def test_a_single_head_or_token_saves_a_copy(sizes, fused):
+    fields = {"image_size": 10, "patch_size": 5, "d_model": 12, "num_heads": 3}
+    config = ViTConfig(**(fields | sizes))
+    expected = activation_bytes(config, fused=fused)
+    found = kept(VisionTransformer(config), images_for(config), fused=fused)
+    assert sum(expected.values()) == found
+
+
+def test_each_part_of_a_block():
+    """In numbers per token, all together about 16 times d_model."""
+    one, two = (
+        activation_bytes(ViTConfig(num_layers=layers), fused=True)
+        for layers in (1, 2)
+    )
+    block = {part: (two[part] - one[part]) / (4 * 197) for part in one}
+    assert block == {
+        "images": 0,
+        "norms": 2 * (768 + 2),
+        "dropout": 0,
+        "attention": 6 * 768 + 12,
+        "attention_maps": 0,
+        "feed_forward": 9 * 768,
+        "head": 0,
+    }
+
+
+def test_written_out_attention_keeps_its_maps():
+    for config in (ViTConfig.b16(), ViTConfig.b16(attention_dropout=0.1)):
+        maps = activation_bytes(config)["attention_maps"]
+        copies = 3 if config.attention_dropout else 1
+        assert maps == copies * 12 * attention_map_bytes(12, 197)
+    fused = activation_bytes(ViTConfig.b16(), fused=True)
+    assert fused["attention_maps"] == 0
+
+
+@pytest.mark.parametrize(
+    ("num_tokens", "megabytes"),
+    [(197, 1.78), (577, 15.2), (1025, 48.1), (4096, 768)],
+)
+def test_attention_maps_of_a_layer(num_tokens, megabytes):
+    found = attention_map_bytes(12, num_tokens) / MEGABYTE
+    assert float(f"{found:.3g}") == megabytes
+    assert attention_map_bytes(12, num_tokens, batch_size=5) == (
+        5 * 12 * num_tokens**2 * 4
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "usual", "printed"),
+    [("b32", 30.4, 95.61), ("b16", 133.9, 408.54)],
+)
+def test_the_printed_megabytes_are_no_memory(name, usual, printed):
+    """The usual layout, attention written out, keeps a third of them."""
+    config = getattr(ViTConfig, name)(num_classes=5, weights_init="pytorch")
+    found = kept(UsualViT(config), images_for(config))
+    assert round(found / MEGABYTE, 1) == usual
+    totals = printed_totals(layer_table(config), (3, 224, 224))
+    assert round(totals["forward_backward_mb"], 2) == printed
+
+
+def test_adam_and_the_gradients_are_three_times_the_parameters():
+    config = ViTConfig.digits()
+    model = VisionTransformer(config)
+    optimiser = torch.optim.AdamW(model.parameters())
+    model(images_for(config)).sum().backward()
+    optimiser.step()
+    expected = training_state_bytes(config)
+    sizes = {"parameters": 0, "gradients": 0, "adam": 0}
+    for parameter, state in optimiser.state.items():
+        sizes["parameters"] += parameter.nbytes
+        sizes["gradients"] += parameter.grad.nbytes
+        sizes["adam"] += state["exp_avg"].nbytes + state["exp_avg_sq"].nbytes
+    assert sizes == expected
+    assert sum(expected.values()) == 4 * expected["parameters"]
+
+
+def test_a_transformer_has_a_state_too():
+    expected = training_state_bytes(TransformerConfig.base())
+    assert expected["parameters"] == 4 * 63_047_680
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: activation_bytes(TransformerConfig.base()),
+            TypeError,
+            "config must be a ViTConfig, got TransformerConfig",
+        ),
+        (
+            lambda: activation_bytes(ViTConfig(), batch_size=0),
+            ValueError,
+            "batch_size must be at least 1, got 0",
+        ),
+        (
+            lambda: activation_bytes(ViTConfig(), fused=1),
+            TypeError,
+            "fused must be True or False, got 1",
+        ),
+        (
+            lambda: activation_bytes(
+                ViTConfig(attention_dropout=0.1), fused=True
+            ),
+            ValueError,
+            "fused must be False with dropout on the attention weights, "
+            "got True and attention_dropout=0.1",
+        ),
+        (
+            lambda: activation_bytes(ViTConfig(value_dim=7)),
+            ValueError,
+            "value_dim must be head_dim, 64, got 7",
+        ),
+        (
+            lambda: attention_map_bytes(12, 0),
+            ValueError,
+            "num_tokens must be at least 1, got 0",
+        ),
+        (
+            lambda: attention_map_bytes(1.5, 3),
+            TypeError,
+            "num_heads must be an integer, got 1.5",
+        ),
+        (
+            lambda: training_state_bytes(None),
+            TypeError,
+            "config must be a ViTConfig or a TransformerConfig, got NoneType",
+        ),
+    ],
+)
+def test_refuses(call, error, message):
+    with refuses(error, message):
+        call()

@@ -1,0 +1,474 @@
+"""The oracles can fail: each of these mistakes in the library is noticed.
+
+A mutant is the library with one mistake. The oracles named beside it must
+find wrong numbers in it; a crash does not count. The same oracles pass on an
+unchanged copy.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+import pytest
+
+
+class Mutant(NamedTuple):
+    """A mistake, where it is made, and which tests have to notice it."""
+
+    mistake: str
+    module: str
+    old: str
+    new: str
+    tests: str
+
+
+ATTENTION = "oracles: test_attention_is"
+SELF = "oracles: self_attention"
+CROSS = "oracles: cross_attention"
+BLOCK = "oracles: encoder_block"
+STACKS = "oracles_transformer: the_stacks_are"
+VARIANTS = "oracles_vit: vits_of_the_sources"
+DECODER = "oracles_vit: decoder_layer_of_the_sources"
+FAMILY = "oracles_vit: parameters_of_the_others"
+HF_VIT = "oracles_huggingface: vision_transformer_is"
+HF_MASK = "oracles_huggingface: mask_of_patches"
+HF_MEAN = "oracles_huggingface: a_mean_is"
+HF_DEIT = "oracles_huggingface: deit"
+HF_POSITIONS = "oracles_huggingface: stretch_the_positions"
+HF_SINUSOIDS = "oracles_huggingface: sinusoids_in_two"
+HF_TRANSFORMER = "oracles_huggingface: the_transformer_is"
+HF_CACHE = "oracles_huggingface: cached_step"
+
+MUTANTS = [
+    Mutant(
+        "scale removed where the formula is written out",
+        "attention",
+        "scale = q.shape[-1] ** -0.5 if scale is None else scale",
+        "scale = 1.0 if scale is None else scale",
+        ATTENTION,
+    ),
+    Mutant(
+        "scale removed in the fused kernel",
+        "attention",
+        "attn_mask=mask, dropout_p=dropout, scale=scale",
+        "attn_mask=mask, dropout_p=dropout, scale=1.0",
+        ATTENTION,
+    ),
+    Mutant(
+        "scale by d_model",
+        "attention",
+        "scale=self.scale,",
+        "scale=self.scale or self.d_model**-0.5,",
+        SELF,
+    ),
+    Mutant(
+        "mask flipped where the formula is written out",
+        "attention",
+        "masked_fill(~mask, hidden)",
+        "masked_fill(mask, hidden)",
+        ATTENTION,
+    ),
+    Mutant(
+        "mask flipped in the fused kernel",
+        "attention",
+        "attn_mask=mask, dropout_p",
+        "attn_mask=None if mask is None else ~mask, dropout_p",
+        ATTENTION,
+    ),
+    Mutant(
+        "softmax over the queries",
+        "attention",
+        "return scores.softmax(dim=-1)",
+        "return scores.softmax(dim=-2)",
+        ATTENTION,
+    ),
+    Mutant(
+        "a query that sees nothing gets a mean",
+        "attention",
+        ".softmax(dim=-1) * mask",
+        ".softmax(dim=-1)",
+        ATTENTION,
+    ),
+    Mutant(
+        "heads split by a view without a transpose",
+        "attention",
+        "-1, (len(dims), self.num_heads, dims[0])\n"
+        "            ).permute(2, 0, 3, 1, 4)",
+        "-1, (len(dims), self.num_heads * dims[0])\n"
+        "            ).permute(2, 0, 1, 3).reshape(\n"
+        "                len(dims), len(x), self.num_heads, -1, dims[0]\n"
+        "            )",
+        SELF,
+    ),
+    Mutant(
+        "q, k and v stacked within each head",
+        "attention",
+        "-1, (len(dims), self.num_heads, dims[0])\n"
+        "            ).permute(2, 0, 3, 1, 4)",
+        "-1, (self.num_heads, len(dims), dims[0])\n"
+        "            ).permute(3, 0, 2, 1, 4)",
+        SELF,
+    ),
+    Mutant(
+        "heads merged by a view without a transpose",
+        "attention",
+        'rearrange(out, "b heads n d -> b n (heads d)")',
+        "out.reshape(len(x), x.shape[1], -1)",
+        SELF,
+    ),
+    Mutant(
+        "heads merged with the features outermost",
+        "attention",
+        '-> b n (heads d)")',
+        '-> b n (d heads)")',
+        SELF,
+    ),
+    Mutant(
+        "q and k swapped",
+        "attention",
+        "q, k, v = self._project(x, 0, 3)",
+        "k, q, v = self._project(x, 0, 3)",
+        SELF,
+    ),
+    Mutant(
+        "mask dropped in evaluation",
+        "attention",
+        "            mask,\n            scale=self.scale,",
+        "            mask if self.training else None,\n"
+        "            scale=self.scale,",
+        BLOCK,
+    ),
+    Mutant(
+        "attention dropout in evaluation",
+        "attention",
+        "self.attention_dropout if self.training else 0.0",
+        "self.attention_dropout",
+        HF_VIT,
+    ),
+    Mutant(
+        "cross-attention reads the queries' tokens",
+        "attention",
+        "self._read(x, memory, cache)",
+        "self._read(x, x[:, :1].expand_as(memory), cache)",
+        HF_TRANSFORMER,
+    ),
+    Mutant(
+        "cross-attention takes q and k for k and v",
+        "attention",
+        "return self._project(memory, 1, 3)",
+        "return self._project(memory, 0, 2)",
+        DECODER,
+    ),
+    Mutant(
+        "causal mask shows the next token",
+        "masks",
+        "ones.tril()",
+        "ones.tril(1)",
+        STACKS,
+    ),
+    Mutant(
+        "causal mask hides the token itself",
+        "masks",
+        "ones.tril()",
+        "ones.tril(-1)",
+        STACKS,
+    ),
+    Mutant(
+        "padding hides queries instead of keys",
+        "masks",
+        "(tokens != pad_id)[:, None, None, :]",
+        "(tokens != pad_id)[:, None, :, None].expand(\n"
+        "        -1, -1, -1, tokens.shape[1]\n    )",
+        "oracles_vit: encoder_layer_of_the_sources",
+    ),
+    Mutant(
+        "padding is all that is seen",
+        "masks",
+        "tokens != pad_id",
+        "tokens == pad_id",
+        CROSS,
+    ),
+    Mutant(
+        "residual left out",
+        "layers",
+        "x = x + self.drop_path(self.attn(self.norm1(x), mask=mask))",
+        "x = self.drop_path(self.attn(self.norm1(x), mask=mask))",
+        BLOCK,
+    ),
+    Mutant(
+        "norm of the branch instead of the sum",
+        "layers",
+        "x = self.norm1(x + self.drop_path(self.attn(x, mask=mask)))",
+        "x = x + self.norm1(self.drop_path(self.attn(x, mask=mask)))",
+        BLOCK,
+    ),
+    Mutant(
+        "one norm in both branches",
+        "layers",
+        "self.mlp(self.norm2(x))",
+        "self.mlp(self.norm1(x))",
+        BLOCK,
+    ),
+    Mutant(
+        "the decoder's norms swapped",
+        "layers",
+        "self.mlp(self.norm3(x))",
+        "self.mlp(self.norm2(x))",
+        STACKS,
+    ),
+    Mutant(
+        "GELU by its approximation",
+        "layers",
+        '"gelu": nn.GELU,',
+        '"gelu": lambda: nn.GELU(approximate="tanh"),',
+        BLOCK,
+    ),
+    Mutant(
+        "stochastic depth in evaluation",
+        "layers",
+        "if not self.training or self.rate == 0:",
+        "if self.rate == 0:",
+        HF_VIT,
+    ),
+    Mutant(
+        "sines and cosines swapped",
+        "sinusoids",
+        "[angles.sin(), angles.cos()]",
+        "[angles.cos(), angles.sin()]",
+        HF_TRANSFORMER,
+    ),
+    Mutant(
+        "positions off by one",
+        "sinusoids",
+        "torch.arange(start, start + length, **exact)",
+        "torch.arange(start + 1, start + length + 1, **exact)",
+        HF_TRANSFORMER,
+    ),
+    Mutant(
+        "rows and columns swapped",
+        "sinusoids",
+        "rows.repeat_interleave(len(columns), dim=0),\n"
+        "            columns.repeat(len(rows), 1),",
+        "rows.repeat(len(columns), 1),\n"
+        "            columns.repeat_interleave(len(rows), dim=0),",
+        HF_SINUSOIDS,
+    ),
+    Mutant(
+        "position added twice",
+        "vit",
+        "self.pos_embed(tokens)",
+        "self.pos_embed(self.pos_embed(tokens))",
+        VARIANTS,
+    ),
+    Mutant(
+        "position not added",
+        "vit",
+        "self.pos_embed(tokens)",
+        "tokens",
+        VARIANTS,
+    ),
+    Mutant(
+        "the grid of positions stretched the other way",
+        "positional",
+        '"1 d rows cols -> 1 (rows cols) d"',
+        '"1 d rows cols -> 1 (cols rows) d"',
+        HF_POSITIONS,
+    ),
+    Mutant(
+        "class token last",
+        "vit",
+        "torch.cat([*prefix, patches], dim=1)",
+        "torch.cat([patches, *prefix], dim=1)",
+        VARIANTS,
+    ),
+    Mutant(
+        "final norm left out",
+        "vit",
+        "x = block(x, mask)\n        return self.norm(x)",
+        "x = block(x, mask)\n        return x",
+        VARIANTS,
+    ),
+    Mutant(
+        "mean over the class token, too",
+        "vit",
+        'first = 0 if self.config.pool == "mean_all" else '
+        "self.num_prefix_tokens",
+        "first = 0",
+        HF_MEAN,
+    ),
+    Mutant(
+        "hidden patches counted in the mean",
+        "vit",
+        "/ real.sum(dim=1)",
+        "/ real.shape[1]",
+        HF_MEAN,
+    ),
+    Mutant(
+        "class token hidden with the patches",
+        "vit",
+        "patch_mask.new_ones(batch, self.num_prefix_tokens)",
+        "patch_mask.new_zeros(batch, self.num_prefix_tokens)",
+        HF_MASK,
+    ),
+    Mutant(
+        "both heads added, not averaged",
+        "vit",
+        "(logits + distilled) / 2",
+        "logits + distilled",
+        HF_DEIT,
+    ),
+    Mutant(
+        "both heads read the class token",
+        "vit",
+        "self.fc_norm(tokens[:, 1])",
+        "self.fc_norm(tokens[:, 0])",
+        HF_DEIT,
+    ),
+    Mutant(
+        "patches read column by column",
+        "patches",
+        '"b d rows cols -> b (rows cols) d"',
+        '"b d rows cols -> b (cols rows) d"',
+        VARIANTS,
+    ),
+    Mutant(
+        "channels last inside a patch",
+        "patches",
+        '"b c (rows p1) (cols p2) -> b (rows cols) (c p1 p2)"',
+        '"b c (rows p1) (cols p2) -> b (rows cols) (p1 p2 c)"',
+        VARIANTS,
+    ),
+    Mutant(
+        "embedding not scaled",
+        "transformer",
+        "x = self.tokens(ids) * self.scale",
+        "x = self.tokens(ids)",
+        HF_TRANSFORMER,
+    ),
+    Mutant(
+        "norm of the embedding left out",
+        "transformer",
+        "return self.norm(self.drop(x))",
+        "return self.drop(x)",
+        HF_TRANSFORMER,
+    ),
+    Mutant(
+        "padding of the source seen by the decoder",
+        "transformer",
+        "padding_mask(src, self.config.src_pad_id),\n            cache,",
+        "None,\n            cache,",
+        HF_TRANSFORMER,
+    ),
+    Mutant(
+        "padding of the target seen",
+        "transformer",
+        "past & padding_mask(tgt, self.config.tgt_pad_id)",
+        "past",
+        HF_TRANSFORMER,
+    ),
+    Mutant(
+        "new tokens embedded as the first ones",
+        "transformer",
+        "self.tgt_embed(tgt[:, start:], start)",
+        "self.tgt_embed(tgt[:, start:])",
+        HF_CACHE,
+    ),
+    Mutant(
+        "rows of the causal mask that are done already",
+        "transformer",
+        "[:, :, start:]",
+        "[:, :, : tgt.shape[1] - start]",
+        HF_CACHE,
+    ),
+    Mutant(
+        "new keys in front of the kept ones",
+        "cache",
+        "torch.cat(pair, dim=2)",
+        "torch.cat(pair[::-1], dim=2)",
+        HF_CACHE,
+    ),
+    Mutant(
+        "tying lost",
+        "transformer",
+        "self.generator.weight = self.tgt_embed.tokens.weight",
+        "self.generator.weight.data = self.tgt_embed.tokens.weight.data",
+        FAMILY,
+    ),
+    Mutant(
+        "logits not scaled",
+        "transformer",
+        "return logits * self.config.d_model**-0.5",
+        "return logits",
+        "transformer: both_places_of_the_factor",
+    ),
+    Mutant(
+        "score not divided by the length",
+        "hypotheses",
+        "return ((5 + length) / 6) ** alpha",
+        "return 1.0",
+        "decoding: narrow_beam",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def answers(root, tmp_path_factory):
+    """Run the oracles against every mutant, and all of them without one."""
+    folder = tmp_path_factory.mktemp("mutants")
+    jobs = []
+    for index, mutant in enumerate([None, *MUTANTS]):
+        copy = folder / str(index)
+        for part in ("vitedu", "tests"):
+            shutil.copytree(
+                root / part,
+                copy / part,
+                ignore=shutil.ignore_patterns("__pycache__", "site"),
+            )
+        if mutant is not None:
+            path = copy / "vitedu" / f"{mutant.module}.py"
+            code = path.read_text(encoding="utf-8")
+            path.write_text(
+                code.replace(mutant.old, mutant.new), encoding="utf-8"
+            )
+        wanted = MUTANTS if mutant is None else [mutant]
+        jobs.append((str(copy), selection({m.tests for m in wanted})))
+    done = subprocess.run(
+        [sys.executable, root / "tests" / "mutation.py"],
+        input=json.dumps(jobs),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )
+    return json.loads(done.stdout)
+
+
+def selection(tests):
+    """Return the arguments of pytest for "file: part of a test's name"."""
+    files = {f"tests/test_{name.split(': ')[0]}.py" for name in tests}
+    words = [name.split(": ")[1] for name in tests]
+    return [*sorted(files), "-k", " or ".join(sorted(words))]
+
+
+def test_the_oracles_pass_without_a_mistake(answers):
+    assert answers[0] is None
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.mistake)
+def test_the_old_text_is_there_once(mutant, root):
+    path = root / "vitedu" / f"{mutant.module}.py"
+    times = path.read_text(encoding="utf-8").count(mutant.old)
+    assert times == 1, f"{times} times in {path.name}: {mutant.old}"
+
+
+@pytest.mark.parametrize(
+    ("index", "mutant"),
+    list(enumerate(MUTANTS, start=1)),
+    ids=[mutant.mistake for mutant in MUTANTS],
+)
+def test_the_mistake_is_noticed(index, mutant, answers):
+    assert answers[index] is not None, "survived"
+    assert "AssertionError" in answers[index]

@@ -1,0 +1,235 @@
+"""Photographs, and the way from any image to a model's input."""
+
+import numpy as np
+import pytest
+import torch
+from helpers import assert_all_close, refuses
+from PIL import Image
+from sklearn.datasets import load_sample_image
+from transformers import image_utils
+
+from vitedu.photographs import (
+    IMAGENET,
+    ORIGINAL_VIT,
+    Normalisation,
+    model_input,
+    photograph,
+    rgb_pixels,
+)
+
+RAW = Normalisation((0.0, 0.0, 0.0), (1.0, 1.0, 1.0))
+CHINA = photograph("china")
+
+
+def colours(image):
+    return (rgb_pixels(image)[:, 0, 0] * 255).round().int().tolist()
+
+
+def pillow_input(pixels, image_size, shorter):
+    """Do by Pillow what `model_input` does, up to the normalisation."""
+    array = (pixels * 255).round().byte().permute(1, 2, 0).numpy()
+    image = Image.fromarray(array)
+    scale = shorter / min(image.size)
+    size = [int(round(side * scale, 9)) for side in image.size]
+    image = image.resize(size, Image.BICUBIC)
+    left, top = (round((side - image_size) / 2) for side in size)
+    box = (left, top, left + image_size, top + image_size)
+    return torch.tensor(np.array(image.crop(box))).permute(2, 0, 1) / 255
+
+
+@pytest.mark.parametrize("name", ["china", "flower"])
+def test_photographs_are_those_of_scikit_learn(name):
+    found = photograph(name)
+    expected = torch.tensor(load_sample_image(f"{name}.jpg"))
+    assert found.shape == (3, 427, 640)
+    assert torch.equal((found * 255).byte().permute(1, 2, 0), expected)
+
+
+def test_the_numbers_in_the_docstrings_are_true():
+    first = CHINA[:, 0, 0]
+    assert (first * 255).round().tolist() == [174, 201, 231]
+    assert [round(x, 2) for x in first.tolist()] == [0.68, 0.79, 0.91]
+    assert round(640 * 224 / 427, 1) == 335.7
+    columns = torch.arange(640.0).expand(3, 427, 640) / 639
+    found = model_input(columns, normalisation=RAW)[0, 0]
+    # Column c of 335 lies at 640/335 (c + 1/2) - 1/2 of the original.
+    expected = ((torch.arange(56, 280) + 0.5) * 640 / 335 - 0.5) / 639
+    assert_all_close((found,), (expected,), 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("height", "width"), [(427, 640), (640, 427), (53, 41), (32, 32)]
+)
+@pytest.mark.parametrize(
+    ("image_size", "crop_share", "shorter"), [(37, 1.0, 37), (36, 0.9, 40)]
+)
+def test_model_input_equals_pillow(
+    height, width, image_size, crop_share, shorter
+):
+    pixels = CHINA[:, :height, :width]
+    if height > width:
+        pixels = CHINA.transpose(1, 2)[:, :height, :width]
+    found = model_input(
+        pixels, image_size, crop_share=crop_share, normalisation=RAW
+    )
+    expected = pillow_input(pixels, image_size, shorter)
+    # Pillow rounds to bytes after each of its two passes.
+    assert_all_close((found,), (expected,), 2.1 / 255)
+    assert (found - expected).abs().mean() < 0.5 / 255
+
+
+def test_a_circle_stays_a_circle():
+    y, x = torch.meshgrid(
+        torch.arange(90.0) - 44.5, torch.arange(150.0) - 74.5, indexing="ij"
+    )
+    disc = (y**2 + x**2 < 40**2).float().expand(3, 90, 150)
+    found = model_input(disc, 45, normalisation=RAW)[0] > 0.5
+    assert 39 <= found.any(0).sum() == found.any(1).sum() <= 41
+    assert torch.equal(found, found.T)
+
+
+def test_interpolation_stays_in_range():
+    edge = torch.zeros(3, 8, 8)
+    edge[..., 4:] = 1
+    found = model_input(edge, 31)
+    assert found.min() == -1
+    assert found.max() == 1
+
+
+def test_constants_are_those_of_hugging_face():
+    assert list(ORIGINAL_VIT.mean) == image_utils.IMAGENET_STANDARD_MEAN
+    assert list(ORIGINAL_VIT.std) == image_utils.IMAGENET_STANDARD_STD
+    assert list(IMAGENET.mean) == image_utils.IMAGENET_DEFAULT_MEAN
+    assert list(IMAGENET.std) == image_utils.IMAGENET_DEFAULT_STD
+
+
+@pytest.mark.parametrize("normalisation", [ORIGINAL_VIT, IMAGENET])
+@pytest.mark.parametrize("batch", [(), (2,), (2, 5)])
+def test_normalising_each_colour_and_back(normalisation, batch):
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.rand(*batch, 3, 7, 11, generator=generator).double()
+    found = normalisation.apply(pixels)
+    for i in range(3):
+        mean, std = normalisation.mean[i], normalisation.std[i]
+        expected = (pixels[..., i, :, :] - mean) / std
+        assert_all_close((found[..., i, :, :],), (expected,))
+    assert_all_close((normalisation.undo(found),), (pixels,))
+
+
+def test_model_input_normalises_as_told():
+    raw = model_input(CHINA, 31, normalisation=RAW)
+    assert_all_close((model_input(CHINA, 31),), (raw * 2 - 1,), 1e-6)
+    assert_all_close(
+        (model_input(CHINA, 31, normalisation=IMAGENET),),
+        (IMAGENET.apply(raw),),
+        1e-6,
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "colour", "expected"),
+    [
+        ("RGB", (10, 20, 30), [10, 20, 30]),
+        ("L", 70, [70, 70, 70]),
+        ("1", 1, [255, 255, 255]),
+        ("RGBA", (10, 20, 30, 255), [10, 20, 30]),
+        ("RGBA", (10, 20, 30, 0), [255, 255, 255]),
+        ("RGBA", (0, 100, 200, 51), [204, 224, 244]),
+        ("LA", (0, 51), [204, 204, 204]),
+        ("CMYK", (0, 255, 255, 0), [255, 0, 0]),
+    ],
+)
+def test_every_kind_of_image_becomes_red_green_and_blue(
+    mode, colour, expected
+):
+    image = Image.new(mode, (5, 3), colour)
+    assert rgb_pixels(image).shape == (3, 3, 5)
+    assert colours(image) == expected
+
+
+def test_a_transparent_colour_of_a_palette_becomes_white():
+    image = Image.new("RGB", (2, 2), (9, 99, 199)).quantize(2)
+    assert colours(image) == [9, 99, 199]
+    image.info["transparency"] = image.getpixel((0, 0))
+    assert colours(image) == [255, 255, 255]
+
+
+def test_a_turned_photograph_is_turned_back():
+    image = Image.new("RGB", (5, 3))
+    image.putpixel((0, 0), (255, 0, 0))
+    image.getexif()[0x0112] = 6  # shown a quarter turn clockwise
+    pixels = rgb_pixels(image)
+    assert pixels.shape == (3, 5, 3)
+    assert pixels[0, 0, 2] == 1
+    assert pixels.sum() == 1
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I", "F"])
+def test_numbers_that_are_no_colours_are_refused(mode):
+    with refuses(ValueError, "image must have a mode among ('1', 'L', 'LA', "):
+        rgb_pixels(Image.new(mode, (2, 2)))
+    with refuses(ValueError, f"got {mode!r}"):
+        rgb_pixels(Image.new(mode, (2, 2)))
+
+
+def test_names_and_images_are_checked():
+    with refuses(ValueError, "name must be one of ('china', 'flower'), got"):
+        photograph("paris")
+    with refuses(TypeError, "image must be an Image, got Tensor"):
+        rgb_pixels(CHINA)
+
+
+@pytest.mark.parametrize(
+    ("pixels", "options", "error", "message"),
+    [
+        (CHINA[:1], {}, ValueError, "which rgb_pixels gives for any image;"),
+        (CHINA[None], {}, ValueError, "pixels must have the axes (channel"),
+        (CHINA * 255, {}, ValueError, "pixels must lie in [0, 1], got 0.0 to"),
+        (CHINA * torch.nan, {}, ValueError, "in [0, 1], got nan to nan"),
+        (
+            (CHINA * 255).byte(),
+            {},
+            TypeError,
+            "pixels must hold floating-point",
+        ),
+        (CHINA[:, :0], {}, ValueError, "got (3, 0, 640)"),
+        (CHINA, {"image_size": 0}, ValueError, "image_size must be at least"),
+        (CHINA, {"crop_share": 0}, ValueError, "crop_share must be above 0"),
+        (CHINA, {"crop_share": 1.1}, ValueError, "crop_share must be at most"),
+        (
+            CHINA,
+            {"normalisation": "imagenet"},
+            TypeError,
+            "normalisation must be a Normalisation, got str",
+        ),
+    ],
+)
+def test_model_input_refuses(pixels, options, error, message):
+    with refuses(error, message):
+        model_input(pixels, **options)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "error", "message"),
+    [
+        (0.5, (1.0, 1.0, 1.0), TypeError, "mean must be (red, green, blue)"),
+        (("0.5",) * 3, (1.0, 1.0, 1.0), TypeError, "mean[0] must be a number"),
+        ((0.0, 0.0), (1.0, 1.0, 1.0), TypeError, "blue), got (0.0, 0.0)"),
+        (
+            (0.0, 0.0, 0.0),
+            (1.0, 0.0, 1.0),
+            ValueError,
+            "std[1] must be above 0, got 0.0",
+        ),
+    ],
+)
+def test_normalisation_refuses(mean, std, error, message):
+    with refuses(error, message):
+        Normalisation(mean, std)
+
+
+def test_normalisation_refuses_other_images():
+    with refuses(ValueError, "must end in the axes (3, height, width), got"):
+        ORIGINAL_VIT.apply(torch.zeros(4, 5, 5))
+    with refuses(TypeError, "images must hold floating-point numbers"):
+        ORIGINAL_VIT.undo(torch.zeros(3, 5, 5).byte())

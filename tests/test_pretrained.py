@@ -1,0 +1,643 @@
+"""Public weights: the same logits as the models that they come from."""
+
+import json
+import math
+import random
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+import transformers
+from helpers import assert_all_close, draw, gradients, refuses
+from safetensors.torch import load_file, save_file
+from scipy.ndimage import zoom
+from scipy.special import erf
+
+from vitedu.config import ViTConfig
+from vitedu.pretrained import config_of, load_vit, save_vit
+from vitedu.vit import VisionTransformer
+
+SIZES = {
+    "image_size": 15,
+    "patch_size": 5,
+    "num_classes": 11,
+    "d_model": 14,
+    "num_layers": 3,
+    "num_heads": 2,
+    "d_ff": 17,
+}
+CONFIG = ViTConfig(**SIZES)
+AVERAGE = {"pool": "mean_patches", "pool_norm": "after"}
+IMAGES = draw(2, 3, 15, 15)
+
+
+@pytest.fixture(autouse=True)
+def _double():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.safetensors"
+
+
+# timm: its published names, and its forward pass written out.
+
+
+def timm_weights(config):
+    """Draw weights under the names and in the shapes that timm publishes."""
+    d, d_ff, classes = config.d_model, config.d_ff, config.num_classes
+    read = config.representation_size or d
+    block = {
+        **{"norm1.weight": (d,), "norm1.bias": (d,)},
+        **{"attn.qkv.weight": (3 * d, d), "attn.qkv.bias": (3 * d,)},
+        **{"attn.proj.weight": (d, d), "attn.proj.bias": (d,)},
+        **{"norm2.weight": (d,), "norm2.bias": (d,)},
+        **{"mlp.fc1.weight": (d_ff, d), "mlp.fc1.bias": (d_ff,)},
+        **{"mlp.fc2.weight": (d, d_ff), "mlp.fc2.bias": (d,)},
+    }
+    norm = "norm" if config.pool_norm == "before" else "fc_norm"
+    positions = config.num_prefix_tokens + config.num_patches
+    shapes = {
+        **{"cls_token": (1, 1, d), "pos_embed": (1, positions, d)},
+        **{"patch_embed.proj.weight": (d, 3, 5, 5)},
+        **{"patch_embed.proj.bias": (d,)},
+        **{
+            f"blocks.{i}.{name}": shape
+            for i in range(config.num_layers)
+            for name, shape in block.items()
+        },
+        **{f"{norm}.weight": (d,), f"{norm}.bias": (d,)},
+        **{"head.weight": (classes, read), "head.bias": (classes,)},
+    }
+    if config.pool == "mean":
+        del shapes["cls_token"]
+    if config.distilled:
+        shapes |= {"dist_token": (1, 1, d), "head_dist.bias": (classes,)}
+        shapes |= {"head_dist.weight": (classes, d)}
+    if config.representation_size:
+        shapes |= {"pre_logits.fc.weight": (read, d)}
+        shapes |= {"pre_logits.fc.bias": (read,)}
+    return {k: draw(*s, seed=i) for i, (k, s) in enumerate(shapes.items())}
+
+
+def timm_forward(weights, config, images):
+    """Return the logits, as timm computes them."""
+
+    def norm(x, name):
+        scale, shift = weights[f"{name}.weight"], weights[f"{name}.bias"]
+        return F.layer_norm(x, x.shape[-1:], scale, shift, 1e-6)
+
+    def linear(x, name):
+        return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
+
+    kernel = weights["patch_embed.proj.weight"]
+    bias = weights["patch_embed.proj.bias"]
+    x = F.conv2d(images, kernel, bias, stride=5).flatten(2).transpose(1, 2)
+    prefix = [weights[k] for k in ("cls_token", "dist_token") if k in weights]
+    x = torch.cat([*(t.expand(len(x), -1, -1) for t in prefix), x], dim=1)
+    x = x + weights["pos_embed"]
+    for i in range(config.num_layers):
+        block, (b, n, d) = f"blocks.{i}", x.shape
+        qkv = linear(norm(x, f"{block}.norm1"), f"{block}.attn.qkv")
+        heads = config.num_heads
+        q, k, v = qkv.reshape(b, n, 3, heads, d // heads).permute(
+            2, 0, 3, 1, 4
+        )
+        weight = (q @ k.transpose(-2, -1) / math.sqrt(d / heads)).softmax(-1)
+        out = (weight @ v).transpose(1, 2).reshape(b, n, d)
+        x = x + linear(out, f"{block}.attn.proj")
+        hidden = linear(norm(x, f"{block}.norm2"), f"{block}.mlp.fc1")
+        x = x + linear(F.gelu(hidden), f"{block}.mlp.fc2")
+    if "fc_norm.weight" in weights:
+        return linear(norm(x[:, len(prefix) :].mean(1), "fc_norm"), "head")
+    x = norm(x, "norm")
+    if "head_dist.weight" in weights:
+        return (linear(x[:, 0], "head") + linear(x[:, 1], "head_dist")) / 2
+    x = x[:, 0]
+    if "pre_logits.fc.weight" in weights:
+        x = linear(x, "pre_logits.fc").tanh()
+    return linear(x, "head")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        AVERAGE,
+        {"pool": "mean", "pool_norm": "after"},
+        {"distilled": True},
+        {"representation_size": 13},
+    ],
+)
+def test_timm(path, changes):
+    config = replace(CONFIG, **changes)
+    weights = timm_weights(config)
+    save_file(weights, path)
+    assert config_of(path, num_heads=2) == config
+    model = load_vit(path, config)
+    assert not model.training
+    assert_all_close(
+        gradients(model, IMAGES),
+        gradients(lambda x: timm_forward(weights, config, x), IMAGES),
+    )
+
+
+# Hugging Face: its own models.
+
+
+def hugging_face(folder, name, *, published=True, **changes):
+    """Make one of its models with random weights and save it."""
+    kind = (
+        transformers.DeiTConfig if "DeiT" in name else transformers.ViTConfig
+    )
+    model = getattr(transformers, name)(
+        kind(
+            hidden_size=14,
+            num_hidden_layers=3,
+            num_attention_heads=2,
+            intermediate_size=17,
+            image_size=15,
+            patch_size=5,
+            num_labels=11,
+            # The other way has its softmax in single precision.
+            attn_implementation="sdpa",
+            **changes,
+        )
+    ).eval()
+    for i, parameter in enumerate(model.parameters()):
+        parameter.data = draw(*parameter.shape, seed=i)
+    model.save_pretrained(folder, save_original_format=published)
+    return model
+
+
+@pytest.mark.parametrize("published", [True, False])
+@pytest.mark.parametrize(
+    ("name", "result", "changes"),
+    [
+        ("ViTForImageClassification", "logits", {}),
+        ("ViTForImageClassification", "logits", {"qkv_bias": False}),
+        (
+            "ViTForImageClassification",
+            "logits",
+            {"hidden_act": "relu", "layer_norm_eps": 0.1},
+        ),
+        ("ViTModel", "pooler_output", {}),
+        ("ViTModel", "pooler_output", {"pooler_output_size": 13}),
+        ("DeiTForImageClassificationWithTeacher", "logits", {}),
+    ],
+)
+def test_hugging_face(path, name, result, changes, published):
+    peer = hugging_face(path.parent, name, published=published, **changes)
+    names = load_file(path).keys()
+    assert published == any("encoder.layer.2.output" in x for x in names)
+    assert_all_close(
+        gradients(load_vit(path, config_of(path)), IMAGES),
+        gradients(lambda x: getattr(peer(pixel_values=x), result), IMAGES),
+    )
+
+
+def test_hugging_face_without_its_settings(path):
+    peer = hugging_face(path.parent, "ViTForImageClassification")
+    (path.parent / "config.json").unlink()
+    config = config_of(path, num_heads=2)
+    assert config == replace(CONFIG, layer_norm_eps=1e-12)
+    logits = peer(pixel_values=IMAGES).logits
+    assert_all_close((load_vit(path, config)(IMAGES),), (logits,))
+
+
+@pytest.mark.parametrize("name", ["ViTModel", "DeiTForImageClassification"])
+def test_features_of_other_models(path, name):
+    peer = hugging_face(path.parent, name)
+    config = replace(config_of(path), representation_size=None)
+    model = load_vit(path, config, new_head=True)
+    tower = peer.deit if "DeiT" in name else peer
+    expected = tower(pixel_values=IMAGES).last_hidden_state
+    assert_all_close((model.features(IMAGES),), (expected,))
+
+
+def test_names_below_that_of_a_larger_model(path):
+    peer = hugging_face(path.parent, "ViTModel")
+    weights = {f"vit.{k}": v for k, v in load_file(path).items()}
+    save_file(weights, path)
+    expected = peer(pixel_values=IMAGES).pooler_output
+    assert_all_close((load_vit(path, config_of(path))(IMAGES),), (expected,))
+
+
+# The authors: their names and axes, and their forward pass in numpy.
+
+
+def authors_weights(config):
+    """Draw weights under the names and in the shapes of the .npz files."""
+    d, d_ff, heads = config.d_model, config.d_ff, config.num_heads
+    head_dim = config.head_dim or d // heads
+    value_dim = config.value_dim or head_dim
+    tokens = config.num_patches + config.num_prefix_tokens
+    shapes = {
+        "embedding/kernel": (*config.patch_shape, 3, d),
+        "embedding/bias": (d,),
+        "Transformer/posembed_input/pos_embedding": (1, tokens, d),
+        "Transformer/encoder_norm/scale": (d,),
+        "Transformer/encoder_norm/bias": (d,),
+        "head/kernel": (config.representation_size or d, config.num_classes),
+        "head/bias": (config.num_classes,),
+    }
+    if config.pool == "class_token":
+        shapes["cls"] = (1, 1, d)
+    if config.representation_size:
+        shapes["pre_logits/kernel"] = (d, config.representation_size)
+        shapes["pre_logits/bias"] = (config.representation_size,)
+    for i in range(config.num_layers):
+        block = f"Transformer/encoderblock_{i}"
+        attention = f"{block}/MultiHeadDotProductAttention_1"
+        for norm in ("LayerNorm_0", "LayerNorm_2"):
+            shapes[f"{block}/{norm}/scale"] = (d,)
+            shapes[f"{block}/{norm}/bias"] = (d,)
+        widths = {"query": head_dim, "key": head_dim, "value": value_dim}
+        for part, width in widths.items():
+            shapes[f"{attention}/{part}/kernel"] = (d, heads, width)
+            shapes[f"{attention}/{part}/bias"] = (heads, width)
+        shapes[f"{attention}/out/kernel"] = (heads, value_dim, d)
+        shapes[f"{attention}/out/bias"] = (d,)
+        shapes[f"{block}/MlpBlock_3/Dense_0/kernel"] = (d, d_ff)
+        shapes[f"{block}/MlpBlock_3/Dense_0/bias"] = (d_ff,)
+        shapes[f"{block}/MlpBlock_3/Dense_1/kernel"] = (d_ff, d)
+        shapes[f"{block}/MlpBlock_3/Dense_1/bias"] = (d,)
+    return {
+        name: draw(*shape, seed=i).numpy()
+        for i, (name, shape) in enumerate(shapes.items())
+    }
+
+
+def authors_forward(weights, config, images):
+    """Return the logits of a flax ViT, in numpy; images (b, h, w, c)."""
+
+    def norm(x, name):
+        centred = x - x.mean(-1, keepdims=True)
+        unit = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6)
+        return unit * weights[f"{name}/scale"] + weights[f"{name}/bias"]
+
+    def dense(x, name, axes="bld,de->ble"):
+        out = np.einsum(axes, x, weights[f"{name}/kernel"])
+        return out + weights[f"{name}/bias"]
+
+    b, (rows, columns), (p1, p2) = (
+        len(images),
+        config.grid_size,
+        config.patch_shape,
+    )
+    cut = images.reshape(b, rows, p1, columns, p2, 3)
+    x = dense(cut, "embedding", "brpsqc,pqcd->brsd").reshape(
+        b, -1, config.d_model
+    )
+    if "cls" in weights:
+        x = np.concatenate([np.repeat(weights["cls"], b, axis=0), x], axis=1)
+    x = x + weights["Transformer/posembed_input/pos_embedding"]
+    for i in range(config.num_layers):
+        block = f"Transformer/encoderblock_{i}"
+        attention = f"{block}/MultiHeadDotProductAttention_1"
+        y = norm(x, f"{block}/LayerNorm_0")
+        q, k, v = (
+            dense(y, f"{attention}/{part}", "bld,dhk->blhk")
+            for part in ("query", "key", "value")
+        )
+        scores = np.einsum("bqhk,bmhk->bhqm", q, k) / np.sqrt(q.shape[-1])
+        weight = np.exp(scores - scores.max(-1, keepdims=True))
+        weight /= weight.sum(-1, keepdims=True)
+        out = np.einsum("bhqm,bmhk->bqhk", weight, v)
+        x = x + dense(out, f"{attention}/out", "blhk,hkd->bld")
+        y = norm(x, f"{block}/LayerNorm_2")
+        y = dense(y, f"{block}/MlpBlock_3/Dense_0")
+        y = y * (1 + erf(y / np.sqrt(2))) / 2
+        x = x + dense(y, f"{block}/MlpBlock_3/Dense_1")
+    x = norm(x, "Transformer/encoder_norm")
+    x = x[:, 0] if "cls" in weights else x.mean(axis=1)
+    if "pre_logits/kernel" in weights:
+        x = np.tanh(dense(x, "pre_logits", "bd,de->be"))
+    return dense(x, "head", "bd,de->be")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"pool": "mean"},
+        {"representation_size": 13},
+        {"head_dim": 5, "value_dim": 3},
+        {"patch_size": (5, 3), "image_size": (15, 9)},
+    ],
+)
+def test_the_authors(tmp_path, changes, save):
+    path, config = tmp_path / "ViT.npz", replace(CONFIG, **changes)
+    weights = authors_weights(config)
+    save(path, **weights)
+    assert config_of(path, value_dim=config.value_dim) == config
+    images = draw(2, 3, *config.image_shape)
+    channels_last = images.permute(0, 2, 3, 1).numpy()
+    expected = authors_forward(weights, config, channels_last)
+    found = load_vit(path, config)(images)
+    assert_all_close((found,), (torch.from_numpy(expected),))
+
+
+# Other resolutions, other classes, other precision.
+
+
+def test_positions_as_hugging_face_stretches_them(path):
+    peer = hugging_face(path.parent, "ViTForImageClassification")
+    images = draw(2, 3, 20, 35)
+    config = config_of(path, image_size=(20, 35))
+    model = load_vit(path, config, resize_positions=True)
+    logits = peer(pixel_values=images, interpolate_pos_encoding=True).logits
+    assert_all_close((model(images),), (logits,))
+
+
+@pytest.mark.parametrize("distilled", [True, False])
+def test_positions_as_timm_stretches_them(path, distilled):
+    config = replace(CONFIG, distilled=distilled)
+    weights = timm_weights(config)
+    save_file(weights, path)
+    larger = replace(config, image_size=(10, 20))
+    model = load_vit(path, larger, resize_positions=True)
+    count = config.num_prefix_tokens
+    prefix, patches = weights["pos_embed"].tensor_split([count], dim=1)
+    image = patches.reshape(1, 3, 3, 14).permute(0, 3, 1, 2)
+    image = F.interpolate(image, (2, 4), mode="bicubic", antialias=True)
+    expected = image.permute(0, 2, 3, 1).reshape(1, 8, 14)
+    expected = torch.cat([prefix, expected], dim=1)
+    assert_all_close((model.pos_embed.weight.detach(),), (expected,))
+
+
+def test_positions_as_the_authors_stretch_them(tmp_path):
+    path, weights = tmp_path / "ViT.npz", authors_weights(CONFIG)
+    np.savez(path, **weights)
+    config = replace(CONFIG, image_size=25)
+    model = load_vit(path, config, resize_positions=True)
+    table = weights["Transformer/posembed_input/pos_embedding"][0]
+    grid = zoom(table[1:].reshape(3, 3, 14), (5 / 3, 5 / 3, 1), order=1)
+    expected = np.concatenate([table[:1], grid.reshape(25, 14)])[None]
+    found = model.pos_embed.weight.detach()
+    assert_all_close((found,), (torch.from_numpy(expected),))
+
+
+def test_positions_of_the_same_resolution_stay(path):
+    weights = timm_weights(CONFIG)
+    save_file(weights, path)
+    model = load_vit(path, CONFIG, resize_positions=True)
+    assert_all_close((model.pos_embed.weight,), (weights["pos_embed"],))
+
+
+@pytest.mark.parametrize("num_classes", [11, 7, 0])
+@pytest.mark.parametrize("distilled", [True, False])
+def test_a_new_head_starts_at_zero(path, num_classes, distilled):
+    before = replace(CONFIG, distilled=distilled, weights_init="pytorch")
+    if not distilled:
+        before = replace(before, representation_size=13)
+    weights = timm_weights(before)
+    save_file(weights, path)
+    after = replace(before, num_classes=num_classes, representation_size=None)
+    model = load_vit(path, after, new_head=True)
+    heads = [k for k in model.state_dict() if k.startswith("head")]
+    assert len(heads) == (2 + 2 * distilled) * (num_classes > 0)
+    for name, tensor in model.state_dict().items():
+        name = name.replace("pos_embed.weight", "pos_embed")
+        if name in heads:
+            assert (tensor == 0).all()
+        else:
+            assert torch.equal(tensor, weights[name])
+
+
+def test_a_new_head_may_keep_the_pre_logits(path):
+    config = replace(CONFIG, representation_size=13)
+    weights = timm_weights(config)
+    save_file(weights, path)
+    model = load_vit(path, replace(config, num_classes=7), new_head=True)
+    fc = model.pre_logits.fc
+    assert torch.equal(fc.weight, weights["pre_logits.fc.weight"])
+    assert (model.head.weight == 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_becomes_that_of_the_model(path, dtype):
+    torch.set_default_dtype(torch.float32)
+    weights = {k: v.to(dtype) for k, v in timm_weights(CONFIG).items()}
+    save_file(weights, path)
+    state = load_vit(path, CONFIG).state_dict()
+    assert torch.equal(state["norm.bias"], weights["norm.bias"].float())
+    assert {tensor.dtype for tensor in state.values()} == {torch.float32}
+
+
+# Saving.
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        AVERAGE,
+        {"distilled": True},
+        {"representation_size": 13, "qkv_bias": False},
+        {"patch_norm": True, "pool": "mean", "proj_bias": False},
+        {"positions": "none", "num_classes": 0, "value_dim": 5},
+        {"positions": "sinusoidal", "d_model": 16, "image_size": (10, 15)},
+    ],
+)
+def test_what_was_saved_is_loaded(path, changes):
+    config = replace(CONFIG, **changes)
+    model = VisionTransformer(config).eval()
+    for i, parameter in enumerate(model.parameters()):
+        parameter.data = draw(*parameter.shape, seed=i)
+    save_vit(path, model)
+    images = draw(2, 3, *config.image_shape)
+    assert torch.equal(load_vit(path, config)(images), model(images))
+    if config.positions == "learned":
+        assert config_of(path, num_heads=2) == config
+
+
+@pytest.mark.parametrize("changes", [{}, AVERAGE, {"distilled": True}])
+def test_others_can_read_what_is_saved(path, changes):
+    config = replace(CONFIG, **changes)
+    save_vit(path, VisionTransformer(config))
+    expected = {k: v.shape for k, v in timm_weights(config).items()}
+    assert {k: v.shape for k, v in load_file(path).items()} == expected
+
+
+def test_heads_are_64_wide_where_nothing_says_otherwise(path):
+    config = ViTConfig.ti16(num_layers=1, d_ff=5, image_size=32)
+    save_vit(path, VisionTransformer(config))
+    assert config_of(path) == config
+
+
+# What is refused.
+
+
+def test_all_names_that_differ_are_listed(path):
+    weights = timm_weights(replace(CONFIG, num_layers=2))
+    weights["norm_pre.weight"] = weights.pop("norm.weight")
+    save_file(weights, path)
+    with refuses(
+        ValueError,
+        f"got {path} with the names of timm; missing: norm.weight; "
+        "extra: norm_pre.weight",
+    ):
+        load_vit(path, replace(CONFIG, num_layers=2))
+    with refuses(
+        ValueError,
+        "missing: blocks.2.attn.proj.bias, blocks.2.attn.proj.weight, "
+        "blocks.2.attn.qkv.bias, blocks.2.attn.qkv.weight, "
+        "blocks.2.mlp.fc1.bias, blocks.2.mlp.fc1.weight, "
+        "blocks.2.mlp.fc2.bias, blocks.2.mlp.fc2.weight and 5 more; "
+        "extra: norm_pre.weight",
+    ):
+        load_vit(path, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"num_classes": 7},
+            "head.bias (11,) instead of (7,), head.weight (11, 14) instead "
+            "of (7, 14); new_head=True starts a new head",
+        ),
+        (
+            {"image_size": 20},
+            "pos_embed (1, 10, 14) instead of (1, 17, 14); "
+            "resize_positions=True stretches positions",
+        ),
+        ({"d_ff": 19}, "blocks.0.mlp.fc1.bias (17,) instead of (19,), "),
+        ({"pool_norm": "after"}, "missing: fc_norm.bias, fc_norm.weight; "),
+        ({"pool": "mean"}, "missing: none; extra: cls_token"),
+        ({"positions": "none"}, "missing: none; extra: pos_embed"),
+        ({"num_classes": 0}, "missing: none; extra: head.bias, head.weight"),
+        ({"qkv_bias": False}, "extra: blocks.0.attn.qkv.bias, "),
+        ({"patch_norm": True}, "missing: patch_embed.norm.bias, "),
+    ],
+)
+def test_a_config_that_does_not_fit(path, changes, message):
+    save_file(timm_weights(CONFIG), path)
+    with refuses(ValueError, message):
+        load_vit(path, replace(CONFIG, **changes))
+
+
+def test_other_heads_are_seen_in_the_files_of_the_authors(tmp_path):
+    path = tmp_path / "ViT.npz"
+    np.savez(path, **authors_weights(CONFIG))
+    with refuses(ValueError, "query/bias (2, 7) instead of (7, 2), "):
+        load_vit(path, replace(CONFIG, num_heads=7))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        *[(1, 9, 14), (1, 10, 15), (2, 10, 14), (10, 14), (1, 1, 14)],
+        (1, 257**2 + 1, 14),
+    ],
+)
+def test_positions_that_cannot_be_stretched(path, shape):
+    weights = timm_weights(CONFIG) | {"pos_embed": torch.zeros(shape)}
+    save_file(weights, path)
+    with refuses(ValueError, f"resize_positions, got {path} with {shape}"):
+        load_vit(path, CONFIG, resize_positions=True)
+
+
+def test_weights_of_something_else(path):
+    save_file({"conv1.weight": draw(3)}, path)
+    for read in (config_of, lambda x: load_vit(x, CONFIG)):
+        with refuses(ValueError, "with the names ['conv1.weight']"):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    ("weight", "shape", "message"),
+    [
+        ("pos_embed", (1, 9, 14), "image_size must be given where"),
+        ("patch_embed.proj.weight", (14, 75), "with 4 axes, got"),
+        ("head.bias", (11, 1), "path must hold head.bias with 1 axes"),
+        ("norm.bias", (14,), "num_heads must be given where heads cannot be"),
+    ],
+)
+def test_shapes_that_say_nothing(path, weight, shape, message):
+    save_file(timm_weights(CONFIG) | {weight: torch.zeros(shape)}, path)
+    with refuses(ValueError, message):
+        config_of(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("[1, 2]", ValueError, "config.json must be a JSON object, got "),
+        ("{", ValueError, "config.json must be a JSON object, got "),
+        ("[" * 100_000, ValueError, "config.json must be a JSON object, "),
+        ('{"num_attention_heads": "2"}', TypeError, "num_heads must be an"),
+        ('{"hidden_act": "silu"}', ValueError, "activation must be one of"),
+    ],
+)
+def test_settings_that_are_damaged(path, text, error, message):
+    hugging_face(path.parent, "ViTForImageClassification")
+    settings = path.parent / "config.json"
+    assert json.loads(settings.read_text())["num_attention_heads"] == 2
+    settings.write_text(text)
+    with refuses(error, message):
+        config_of(path, **({} if "num" in text else {"num_heads": 2}))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"path": 3}, "path must be a path, got 3"),
+        ({"config": SIZES}, "config must be a ViTConfig, got dict"),
+        ({"resize_positions": 1}, "resize_positions must be True or False"),
+        ({"new_head": None}, "new_head must be True or False, got None"),
+    ],
+)
+def test_refuses_other_arguments(path, arguments, message):
+    with refuses(TypeError, message):
+        load_vit(**({"path": path, "config": CONFIG} | arguments))
+
+
+def test_saves_no_other_model(path):
+    with refuses(TypeError, "model must be a VisionTransformer, got Linear"):
+        save_vit(path, torch.nn.Linear(2, 3))
+    assert not path.exists()
+
+
+def test_saves_to_no_other_place():
+    with refuses(TypeError, "path must be a path, got 3"):
+        save_vit(3, VisionTransformer(CONFIG))
+
+
+@pytest.mark.parametrize("kind", ["timm", "authors"])
+def test_a_damaged_file_gives_no_model(path, kind):
+    """At 200 places: a ValueError, or a model with one number changed."""
+    config = replace(CONFIG, num_layers=1)
+    if kind == "timm":
+        save_file(timm_weights(config), path)
+    else:
+        with path.open("wb") as file:
+            np.savez_compressed(file, **authors_weights(config))
+    whole, expected = path.read_bytes(), load_vit(path, config).state_dict()
+    chance, refused = random.Random(0), 0
+    for trial in range(200):
+        # Half of the places are where the names and shapes are.
+        reach = 1500 if trial % 2 else len(whole)
+        place = chance.randrange(reach) * (1 if kind == "timm" else -1)
+        damaged = bytearray(whole)
+        damaged[place] ^= chance.randrange(1, 256)
+        path.write_bytes(damaged if trial % 4 else whole[:place])
+        model = None
+        with suppress(ValueError):
+            model = load_vit(path, config)
+        refused += model is None
+        if model is not None:
+            changed = sum(
+                (tensor != expected[name]).sum().item()
+                for name, tensor in model.state_dict().items()
+            )
+            assert changed <= (kind == "timm")
+    assert refused > 90

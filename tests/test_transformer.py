@@ -1,0 +1,374 @@
+"""The encoder, the decoder and the whole Transformer."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import assert_all_close, draw, gradients, refuses
+from torch import nn
+
+from vitedu.cache import DecoderCache
+from vitedu.config import TransformerConfig
+from vitedu.layers import FeedForward
+from vitedu.masks import causal_mask, padding_mask
+from vitedu.positional import sinusoidal_table
+from vitedu.transformer import Decoder, Encoder, TokenEmbedding, Transformer
+
+SIZES = {
+    "src_vocab_size": 13,
+    "tgt_vocab_size": 13,
+    "d_model": 6,
+    "num_layers": 2,
+    "num_heads": 3,
+    "d_ff": 11,
+    "dropout": 0.0,
+}
+APART = {"tgt_vocab_size": 17, "tie_source": False, "tie_output": False}
+SRC = torch.tensor([[5, 3, 7, 9, 2], [4, 6, 8, 0, 0]])
+TGT = torch.tensor([[1, 5, 3, 12], [1, 4, 2, 0]])
+each_norm = pytest.mark.parametrize("norm_first", [True, False])
+
+
+def config(**changes):
+    return TransformerConfig(**(SIZES | changes))
+
+
+def make(**changes):
+    """Make a model whose every parameter counts."""
+    torch.manual_seed(0)
+    model = Transformer(config(**changes)).double()
+    for name, parameter in model.named_parameters():
+        if parameter.ndim == 1:
+            nn.init.normal_(parameter)
+        assert parameter.abs().max() > 0, name
+    return model
+
+
+def embed_by_hand(embed, ids, scale, positions, start=0):
+    x = embed.tokens.weight[ids] * scale
+    return embed.norm(x + positions[start : start + ids.shape[1]])
+
+
+@pytest.mark.parametrize("start", [0, 3])
+@pytest.mark.parametrize("embedding_norm", [True, False])
+@pytest.mark.parametrize(
+    ("embedding_scale", "factor"),
+    [("embedding", 6**0.5), ("logits", 1.0), ("none", 1.0)],
+)
+def test_embedding_scales_adds_positions_and_normalises(
+    start, embedding_norm, embedding_scale, factor
+):
+    embed = make(
+        embedding_scale=embedding_scale, embedding_norm=embedding_norm
+    ).src_embed
+    assert isinstance(embed.norm, nn.LayerNorm) == embedding_norm
+    table = sinusoidal_table(8, 6).double()
+    expected = embed_by_hand(embed, SRC, factor, table, start)
+    assert_all_close((embed(SRC, start),), (expected,), 1e-7)
+
+
+def test_positions_may_be_learned_or_absent():
+    learned = make(positions="learned", max_len=7).tgt_embed
+    assert_all_close(
+        (learned(SRC, 2),),
+        (
+            embed_by_hand(
+                learned, SRC, 6**0.5, learned.positions.weight[0], start=2
+            ),
+        ),
+    )
+    with refuses(ValueError, "7"):
+        learned(SRC, 3)
+    absent = make(positions="none").src_embed
+    twice = absent(torch.tensor([[5, 5]]))
+    assert torch.equal(twice[:, 0], twice[:, 1])
+
+
+def test_dropout_follows_the_positions():
+    embed = make(dropout=0.25).src_embed
+    assert embed.drop.p == 0.25
+    assert make(dropout=0.25, embedding_dropout=0.5).src_embed.drop.p == 0.5
+    out = embed(SRC.repeat(500, 1))
+    assert abs((out == 0).double().mean().item() - 0.25) < 0.02
+    kept = out != 0
+    full = make().src_embed(SRC.repeat(500, 1))
+    assert_all_close((out[kept],), (full[kept] / 0.75,))
+
+
+@each_norm
+def test_the_stacks_are_their_blocks_in_a_row(norm_first):
+    settings = config(norm_first=norm_first)
+    torch.manual_seed(0)
+    encoder, decoder = Encoder(settings).double(), Decoder(settings).double()
+    x, memory = draw(2, 5, 6), draw(2, 7, 6, seed=1)
+    mask = causal_mask(5)
+
+    def by_hand(x, memory):
+        for block in encoder.blocks:
+            x = block(x, mask)
+        x = encoder.norm(x)
+        for block in decoder.blocks:
+            x = block(x, memory, mask)
+        return decoder.norm(x)
+
+    assert_all_close(
+        gradients(lambda x, m: decoder(encoder(x, mask), m, mask), x, memory),
+        gradients(by_hand, x, memory),
+    )
+    for stack in (encoder, decoder):
+        assert isinstance(stack.norm, nn.LayerNorm) == norm_first
+    assert isinstance(
+        Encoder(config(norm_first=norm_first, final_norm=not norm_first)).norm,
+        nn.Identity if norm_first else nn.LayerNorm,
+    )
+
+
+@pytest.mark.parametrize("changes", [{}, APART, {"embedding_scale": "logits"}])
+def test_forward_by_hand(changes):
+    model = make(**changes)
+    memory = model.encoder(model.src_embed(SRC), padding_mask(SRC, 0))
+    x = model.decoder(
+        model.tgt_embed(TGT),
+        memory,
+        causal_mask(4) & padding_mask(TGT, 0),
+        padding_mask(SRC, 0),
+    )
+    logits = x @ model.generator.weight.T
+    if changes.get("embedding_scale") == "logits":
+        logits = logits / 6**0.5
+    assert_all_close((model(SRC, TGT),), (logits,))
+
+
+@pytest.mark.parametrize("training", [True, False])
+@each_norm
+def test_the_future_and_padding_change_nothing(training, norm_first):
+    model = make(norm_first=norm_first).train(training)
+    before = model(SRC, TGT)
+    for place in range(4):
+        changed = TGT.clone()
+        changed[:, place] = 11
+        after = model(SRC, changed)
+        assert torch.equal(after[:, :place], before[:, :place])
+        assert (after[:, place:] - before[:, place:]).abs().max() > 1e-3
+    longer = F.pad(SRC, (0, 3))
+    assert_all_close((model(longer, TGT),), (before,))
+    real = model(SRC[1:, :3], TGT[1:, :3])
+    assert_all_close((before[1:, :3],), (real,))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"norm_first": True}, {"positions": "learned", "max_len": 9}],
+    ids=str,
+)
+def test_step_by_step_with_a_cache_is_all_at_once(changes):
+    model = make(**changes).eval()
+    memory, cache = model.encode(SRC), DecoderCache(2)
+    steps = [model.decode(TGT[:, :2], memory, SRC, cache)]
+    steps += [
+        model.decode(TGT[:, :length], memory, SRC, cache) for length in (3, 4)
+    ]
+    assert [step.shape[1] for step in steps] == [2, 1, 1]
+    assert_all_close((torch.cat(steps, dim=1),), (model(SRC, TGT),))
+
+
+def test_what_is_tied_is_one_tensor():
+    def names(**changes):
+        model = make(**changes)
+        weights = {
+            "source": model.src_embed.tokens.weight,
+            "target": model.tgt_embed.tokens.weight,
+            "output": model.generator.weight,
+        }
+        return {
+            frozenset(b for b in weights if weights[b] is weights[a])
+            for a in weights
+        }
+
+    source, target, output = "source", "target", "output"
+    assert names() == {frozenset((source, target, output))}
+    assert names(tie_source=False) == {
+        frozenset((source,)),
+        frozenset((target, output)),
+    }
+    assert names(tie_output=False) == {
+        frozenset((source, target)),
+        frozenset((output,)),
+    }
+    assert len(names(tie_source=False, tie_output=False)) == 3
+
+
+# Shared vocabulary of 37,000 (output tied, source tied): parameters.
+TYINGS = {
+    (True, True): 63_047_680,
+    (True, False): 81_991_680,
+    (False, True): 81_991_680,
+    (False, False): 100_935_680,
+}
+
+
+def count(settings):
+    with torch.device("meta"):
+        return sum(p.numel() for p in Transformer(settings).parameters())
+
+
+@pytest.mark.parametrize("tying", TYINGS)
+def test_parameters_of_the_base_model(tying):
+    settings = TransformerConfig.base(tie_output=tying[0], tie_source=tying[1])
+    assert count(settings) == TYINGS[tying]
+
+
+def test_parameters_of_the_big_model_and_without_extra_norms():
+    assert count(TransformerConfig.big()) == 214_175_744
+    assert count(TransformerConfig.base(embedding_norm=False)) == (
+        63_047_680 - 2 * 2 * 512
+    )
+
+
+@pytest.mark.parametrize("changes", [{}, APART, {"norm_first": True}])
+def test_every_parameter_gets_a_gradient(changes):
+    model = make(**changes)
+    F.cross_entropy(
+        model(SRC, TGT).flatten(0, 1), SRC[:, :4].flatten()
+    ).backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad.abs().max() > 1e-9, name
+
+
+def test_the_row_of_the_padding_starts_at_zero():
+    torch.manual_seed(0)
+    model = Transformer(config(**APART, src_pad_id=3))
+    assert (model.src_embed.tokens.weight[3] == 0).all()
+    assert (model.tgt_embed.tokens.weight[0] == 0).all()
+    assert (model.tgt_embed.tokens.weight[1:].abs().sum(dim=1) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("embedding_scale", "std"),
+    [("embedding", 1 / 8), ("logits", 1.0), ("none", 1 / 8)],
+)
+def test_initial_sizes(embedding_scale, std):
+    torch.manual_seed(0)
+    model = Transformer(
+        config(
+            src_vocab_size=500,
+            tgt_vocab_size=500,
+            d_model=64,
+            num_heads=4,
+            d_ff=256,
+            qkv_bias=True,
+            embedding_scale=embedding_scale,
+        )
+    )
+    weight = model.tgt_embed.tokens.weight
+    assert weight.std().item() == pytest.approx(std, rel=0.02)
+    attn = model.decoder.blocks[1].cross_attn
+    for matrix in (*attn.qkv_weights(), attn.proj.weight):
+        bound = math.sqrt(6 / (64 + 64))
+        assert 0.98 * bound < matrix.abs().max() <= bound
+    mlp = next(m for m in model.modules() if isinstance(m, FeedForward))
+    bound = math.sqrt(6 / (64 + 256))
+    assert 0.98 * bound < mlp.fc1.weight.abs().max() <= bound
+
+
+def test_both_places_of_the_factor_are_one_function():
+    embedding, logits = make(), make(embedding_scale="logits")
+    logits.load_state_dict(embedding.state_dict())
+    with torch.no_grad():
+        logits.tgt_embed.tokens.weight.mul_(6**0.5)
+    assert_all_close((logits(SRC, TGT),), (embedding(SRC, TGT),))
+
+
+@each_norm
+def test_rates_act_in_training_only(norm_first):
+    for rate in ("dropout", "attention_dropout", "activation_dropout"):
+        model = make(norm_first=norm_first, **{rate: 0.5})
+        assert not torch.equal(model(SRC, TGT), model(SRC, TGT))
+        plain = make(norm_first=norm_first).eval()
+        assert_all_close((model.eval()(SRC, TGT),), (plain(SRC, TGT),))
+
+
+def test_every_sublayer_has_the_rates_of_the_config():
+    model = make(
+        num_layers=3,
+        dropout=0.3,
+        attention_dropout=0.2,
+        activation_dropout=0.1,
+        drop_path=0.4,
+    )
+    for stack in (model.encoder, model.decoder):
+        rates = [block.drop_path.rate for block in stack.blocks]
+        assert rates == pytest.approx([0.0, 0.2, 0.4])
+        for block in stack.blocks:
+            assert (block.mlp.drop1.p, block.mlp.drop2.p) == (0.1, 0.3)
+            for name in ("attn", "cross_attn"):
+                attn = getattr(block, name, block.attn)
+                assert attn.proj_drop.p == 0.3
+                assert attn.attention_dropout == 0.2
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda model: model(SRC.double(), TGT),
+            TypeError,
+            "src must hold integer ids, got dtype torch.float64",
+        ),
+        (
+            lambda model: model(SRC, TGT + 1),
+            ValueError,
+            "tgt must lie in 0 to 12, got 1 to 13",
+        ),
+        (
+            lambda model: model(SRC - 1, TGT),
+            ValueError,
+            "src must lie in 0 to 12, got -1 to 8",
+        ),
+        (
+            lambda model: model(SRC[0], TGT),
+            ValueError,
+            "src must have the axes (batch length), got shape (5,)",
+        ),
+        (
+            lambda model: model(SRC[:1], TGT),
+            ValueError,
+            "tgt, memory and src must have one batch",
+        ),
+        (
+            lambda model: model.decode(TGT, draw(2, 4, 6), SRC),
+            ValueError,
+            "(2, 4), (2, 4, 6) and (2, 5)",
+        ),
+        (
+            lambda model: model.decode(
+                TGT, model.encode(SRC), SRC, DecoderCache(3)
+            ),
+            ValueError,
+            "cache must have 2 blocks, got 3",
+        ),
+        (
+            lambda model: TokenEmbedding(model.config, 0, 0),
+            ValueError,
+            "vocab_size must be at least 1, got 0",
+        ),
+        (
+            lambda model: Transformer({"d_model": 6}),
+            TypeError,
+            "config must be a TransformerConfig, got dict",
+        ),
+    ],
+)
+def test_wrong_inputs(call, error, message):
+    model = make()
+    with refuses(error, message):
+        call(model)
+
+
+def test_a_cache_goes_on_and_never_back():
+    model = make()
+    memory, cache = model.encode(SRC), DecoderCache(2)
+    model.decode(TGT, memory, SRC, cache)
+    with refuses(ValueError, "tgt must go on after the 4 tokens of the cache"):
+        model.decode(TGT, memory, SRC, cache)

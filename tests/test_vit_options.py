@@ -1,0 +1,301 @@
+"""Every option of the Vision Transformer, alone and together."""
+
+import copy
+import itertools
+import pickle
+import random
+
+import pytest
+import torch
+import torch.nn.functional as F
+from helpers import assert_all_close, draw, gradients, refuses
+
+from vitedu.config import ViTConfig
+from vitedu.positional import sinusoidal_table_2d
+from vitedu.vit import VisionTransformer
+
+# As many images as heads: a mask on the wrong axis would fit, too.
+CONFIG = {
+    "image_size": (6, 15),
+    "patch_size": (3, 5),
+    "num_channels": 2,
+    "num_classes": 7,
+    "d_model": 12,
+    "num_layers": 2,
+    "num_heads": 3,
+    "d_ff": 17,
+    "drop_path": 0.0,
+}
+IMAGES = draw(3, 2, 6, 15)
+MASK = torch.tensor([[1, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 1], [1] * 6]).bool()
+POOLS = ("class_token", "mean", "mean_patches", "mean_all")
+OPTIONS = {
+    "patch_method": ("convolution", "linear"),
+    "patch_norm": (False, True),
+    "positions": ("learned", "sinusoidal", "none"),
+    "pool": POOLS,
+    "pool_norm": ("before", "after"),
+    "distilled": (False, True),
+    "representation_size": (None, 5),
+    "num_classes": (7, 0),
+    "weights_init": ("xavier", "truncated_normal", "pytorch"),
+    "norm_first": (True, False),
+    "qkv_bias": (True, False),
+    "proj_bias": (True, False),
+    "head_dim": (None, 5),
+    "scale": (None, 0.7),
+    "activation": ("gelu", "relu"),
+    "layer_norm_eps": (1e-6, 0.1),
+}
+each_pool = pytest.mark.parametrize("pool", POOLS)
+each_mask = pytest.mark.parametrize("mask", [None, MASK], ids=["all", "some"])
+each_mode = pytest.mark.parametrize("training", [True, False])
+
+
+def drawn(count):
+    """Draw combinations that a config accepts."""
+    generator = random.Random(0)
+    for _ in range(count):
+        options = {
+            name: generator.choice(values) for name, values in OPTIONS.items()
+        }
+        if options["distilled"]:
+            options |= {"pool": "class_token", "representation_size": None}
+        masked, training = generator.random() < 0.5, generator.random() < 0.5
+        yield options, MASK if masked else None, training
+
+
+COMBINATIONS = list(drawn(130))
+each_combination = pytest.mark.parametrize(
+    ("options", "mask", "training"), COMBINATIONS, ids=range(130)
+)
+
+
+def make(**changes):
+    """Make a model whose parameters are all drawn, zero ones included."""
+    torch.manual_seed(0)
+    model = VisionTransformer(ViTConfig(**(CONFIG | changes))).double()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+def joined(model):
+    """Return a function of images and mask whose result is one tensor."""
+
+    def run(images, mask=None):
+        out = model(images, mask)
+        return torch.cat(out, dim=1) if isinstance(out, tuple) else out
+
+    return run
+
+
+def embed_by_hand(model, image):
+    """Return the tokens of one image, as equation 1 of the paper reads."""
+    config, proj = model.config, model.patch_embed.proj
+    x = F.conv2d(image[None], proj.weight, proj.bias, stride=(3, 5))
+    x = x[0].flatten(1).T
+    if config.patch_norm:
+        x = normalise(model.patch_embed.norm, x)
+    if config.positions == "sinusoidal":
+        x = x + sinusoidal_table_2d((2, 3), 12, dtype=x.dtype)
+    tokens = (model.cls_token, model.dist_token)
+    x = torch.cat([*(t[0] for t in tokens if t is not None), x])
+    if config.positions == "learned":
+        x = x + model.pos_embed.weight[0]
+    return x
+
+
+def normalise(norm, x):
+    return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, norm.eps)
+
+
+def read_by_hand(model, tokens):
+    """Return what the heads read from the last tokens of one image."""
+    before = model.config.pool_norm == "before"
+    if before:
+        tokens = normalise(model.norm, tokens)
+    reads = {
+        "class_token": lambda: [tokens[0]],
+        "mean": lambda: [tokens.mean(dim=0)],
+        "mean_patches": lambda: [tokens[1:].mean(dim=0)],
+        "mean_all": lambda: [tokens.mean(dim=0)],
+    }[model.config.pool]()
+    if model.config.distilled:
+        reads += [tokens[1]]
+    return reads if before else [normalise(model.fc_norm, x) for x in reads]
+
+
+def classify_by_hand(model, image, real):
+    """Return the logits of one image without its hidden patches."""
+    config = model.config
+    prefix = torch.ones(config.num_prefix_tokens).bool()
+    x = embed_by_hand(model, image)[torch.cat([prefix, real])][None]
+    for block in model.blocks:
+        x = block(x)
+    outs = read_by_hand(model, x[0])
+    if config.representation_size is not None:
+        fc = model.pre_logits.fc
+        outs = [(fc.weight @ out + fc.bias).tanh() for out in outs]
+    if config.num_classes > 0:
+        heads = (model.head, model.head_dist)
+        outs = [
+            head.weight @ out + head.bias
+            for head, out in zip(heads, outs, strict=False)
+        ]
+    return torch.cat(outs) if model.training else sum(outs) / len(outs)
+
+
+def test_the_combinations_hold_every_pair_of_options():
+    found = {
+        pair
+        for options, *_ in COMBINATIONS
+        for pair in itertools.combinations(options.items(), 2)
+    }
+    missing = {
+        ((a, x), (b, y))
+        for a, b in itertools.combinations(OPTIONS, 2)
+        for x, y in itertools.product(OPTIONS[a], OPTIONS[b])
+    } - found
+    assert missing == {
+        *((("pool", pool), ("distilled", True)) for pool in POOLS[1:]),
+        (("distilled", True), ("representation_size", 5)),
+    }
+
+
+@each_combination
+def test_any_options_give_what_one_computes_by_hand(options, mask, training):
+    """A hidden patch is as good as one that is cut out of the sequence."""
+    model = make(**options).train(training)
+    rows = torch.ones_like(MASK) if mask is None else mask
+
+    def by_hand(images):
+        pairs = zip(images, rows, strict=True)
+        return torch.stack([classify_by_hand(model, *pair) for pair in pairs])
+
+    run = joined(model)
+    found = gradients(lambda x: run(x, mask), IMAGES)
+    assert_all_close(found, gradients(by_hand, IMAGES), 1e-11)
+
+
+@each_combination
+def test_every_parameter_gets_a_gradient(options, mask, training):
+    model = make(**options).train(training)
+    out = joined(model)(IMAGES, mask)
+    out.backward(draw(*out.shape, seed=99))
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().max() > 1e-9, name
+
+
+@each_pool
+@each_mode
+@pytest.mark.parametrize("pool_norm", ["before", "after"])
+def test_hidden_patches_change_nothing(pool, training, pool_norm):
+    model = make(pool=pool, pool_norm=pool_norm).train(training)
+    hidden = (~MASK).double().reshape(3, 1, 2, 3)
+    hidden = hidden.repeat_interleave(3, 2).repeat_interleave(5, 3)
+    changed = IMAGES + 3 * hidden * draw(3, 2, 6, 15, seed=1)
+    with torch.no_grad():
+        assert torch.equal(model(IMAGES, MASK), model(changed, MASK))
+        assert (model(IMAGES) - model(changed)).abs()[:2].min() > 1e-4
+        before, after = (model.features(x, MASK) for x in (IMAGES, changed))
+    prefix = torch.ones(3, model.num_prefix_tokens).bool()
+    seen = torch.cat([prefix, MASK], dim=1)
+    assert torch.equal(before[seen], after[seen])
+
+
+@each_pool
+def test_a_mask_that_hides_nothing_changes_nothing(pool):
+    model = make(pool=pool)
+    full = torch.ones_like(MASK)
+    assert_all_close((model(IMAGES, full),), (model(IMAGES),))
+
+
+def test_distillation_trains_two_heads_and_averages_them_afterwards():
+    model = make(distilled=True)
+    tokens = model.features(IMAGES)
+    of_class, of_distillation = model(IMAGES)
+    assert tokens.shape == (3, 8, 12)
+    assert_all_close(
+        (of_class, of_distillation),
+        (model.head(tokens[:, 0]), model.head_dist(tokens[:, 1])),
+    )
+    mean = (of_class + of_distillation) / 2
+    assert_all_close((model.eval()(IMAGES),), (mean,))
+
+
+def test_without_classes_there_is_what_the_head_would_read():
+    model = make(num_classes=0, representation_size=5)
+    expected = model.pre_logits(model.pool(model.features(IMAGES)))
+    assert torch.equal(model(IMAGES), expected)
+    assert expected.shape == (3, 5)
+    assert expected.abs().max() < 1
+
+
+@pytest.mark.parametrize("positions", OPTIONS["positions"])
+@each_pool
+@each_mask
+@pytest.mark.parametrize("automatic", [False, True])
+def test_half_precision(positions, pool, mask, automatic):
+    model = make(positions=positions, pool=pool).float()
+    expected = model(IMAGES.float(), mask)
+    if automatic:
+        with torch.autocast("cpu", torch.bfloat16):
+            found = model(IMAGES.float(), mask)
+    else:
+        found = model.bfloat16()(IMAGES.bfloat16(), mask)
+    assert found.dtype == torch.bfloat16
+    scale = expected.abs().max().item()
+    assert_all_close((found.float(),), (expected,), 0.1 * scale)
+
+
+@pytest.mark.parametrize("positions", OPTIONS["positions"])
+def test_copies_and_the_meta_device(positions):
+    options = {"positions": positions, "distilled": True, "patch_norm": True}
+    model = make(**options)
+    expected = joined(model)(IMAGES)
+    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.equal(joined(copied)(IMAGES), expected)
+    with torch.device("meta"):
+        empty = VisionTransformer(model.config).double()
+    assert all(p.is_meta for p in empty.parameters())
+    empty.to_empty(device="cpu").load_state_dict(model.state_dict())
+    assert torch.equal(joined(empty)(IMAGES), expected)
+
+
+@pytest.mark.parametrize(
+    ("mask", "error", "message"),
+    [
+        (
+            MASK.long(),
+            TypeError,
+            "patch_mask must be boolean (True = real patch), "
+            "got dtype torch.int64",
+        ),
+        (
+            MASK[:, :5],
+            ValueError,
+            "patch_mask must have (batch, patch) = (3, 6), got (3, 5)",
+        ),
+        (
+            MASK[:1],
+            ValueError,
+            "patch_mask must have (batch, patch) = (3, 6), got (1, 6)",
+        ),
+        (MASK[0], ValueError, "patch_mask must have the axes (batch patch)"),
+        (
+            MASK & torch.tensor([[True], [False], [True]]),
+            ValueError,
+            "patch_mask must leave each image a real patch, "
+            "got none in image 1",
+        ),
+    ],
+)
+@each_pool
+def test_refuses_a_mask(pool, mask, error, message):
+    model, tokens = make(pool=pool), draw(3, 6 + (pool != "mean"), 12)
+    with refuses(error, message):
+        model(IMAGES, mask)
+    with refuses(error, message):
+        model.pool(tokens, mask)

@@ -1,0 +1,1208 @@
+"""A valid call of everything public, and what is wrong for each argument.
+
+CALLS maps "module.name" to what is called and, for each argument, a valid
+value and the kind of values that are wrong (`wrong_values`). EXEMPT says of
+the rest why it is not here.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
+
+import torch
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+from wrong_values import (
+    Kind,
+    any_integer,
+    boolean,
+    both,
+    choice,
+    floats,
+    ids,
+    integers,
+    items,
+    not_a,
+    number,
+    pair,
+    rate,
+    size,
+    truths,
+    values,
+)
+
+from vitedu import (
+    analysis,
+    attention,
+    attribution,
+    baselines,
+    block_config,
+    canvases,
+    checkpoints,
+    checks,
+    cifar10,
+    complexity,
+    config,
+    counting,
+    data,
+    decoding,
+    flops,
+    hypotheses,
+    layer_table,
+    layers,
+    leaks,
+    letters,
+    mask_formats,
+    masks,
+    memory,
+    notebook,
+    numerals,
+    patches,
+    photographs,
+    plots,
+    positional,
+    pretrained,
+    pretrained_config,
+    sequences,
+    sinusoids,
+    train_config,
+    training,
+    transformer,
+    vit,
+    weight_files,
+)
+from vitedu import (
+    cache as kept,
+)
+
+
+class Argument(NamedTuple):
+    """A valid value, and the kind of what is not.
+
+    Attributes:
+        value: What a right call passes.
+        kind: What is wrong.
+        named: How messages may call it besides its name.
+    """
+
+    value: object
+    kind: Kind
+    named: tuple[str, ...] = ()
+
+
+class Call(NamedTuple):
+    """What is called, and with what."""
+
+    function: Callable
+    arguments: dict[str, Argument]
+
+
+def call(function: Callable, /, **arguments: tuple) -> Call:
+    """Write an entry: ``name=(value, kind)`` or ``(value, kind, names)``."""
+    return Call(
+        function, {name: Argument(*x) for name, x in arguments.items()}
+    )
+
+
+def draw(*shape: int) -> torch.Tensor:
+    """Draw numbers between 0 and 1."""
+    generator = torch.Generator().manual_seed(0)
+    return torch.rand(shape, generator=generator)
+
+
+# Prime and pairwise different, so that an axis shows when it is another one.
+BATCH, HEADS, QUERY, KEY, DIM, VALUE, WIDTH = 2, 3, 5, 7, 11, 13, 6
+VOCABULARY = 17
+MASK = torch.ones(BATCH, HEADS, QUERY, KEY, dtype=torch.bool)
+SELF_MASK = torch.ones(BATCH, HEADS, QUERY, QUERY, dtype=torch.bool)
+SRC = torch.arange(BATCH * KEY).reshape(BATCH, KEY) + 1
+TGT = torch.arange(BATCH * QUERY).reshape(BATCH, QUERY) + 1
+VIT = config.ViTConfig(
+    image_size=(6, 9),
+    patch_size=3,
+    d_model=WIDTH,
+    num_layers=1,
+    num_heads=HEADS,
+    d_ff=5,
+    num_classes=4,
+)
+SEQ2SEQ = config.TransformerConfig(
+    src_vocab_size=VOCABULARY,
+    tgt_vocab_size=VOCABULARY,
+    d_model=WIDTH,
+    num_layers=1,
+    num_heads=HEADS,
+    d_ff=5,
+)
+IMAGES = draw(BATCH, 3, 6, 9)
+LABELS = torch.tensor([1, 3])
+GRID = (2, 3)
+MAPS = torch.rand(BATCH, HEADS, 7, 7).softmax(-1)
+VIT_MODEL = vit.VisionTransformer(VIT).eval()
+MODEL = transformer.Transformer(SEQ2SEQ).eval()
+LETTERS = sequences.Vocabulary(tuple("abcdefg"))
+PAIRS = sequences.Pairs(
+    src=SRC[:, :3] % 9,
+    tgt=TGT[:, :3] % 9,
+    src_vocabulary=LETTERS,
+    tgt_vocabulary=LETTERS,
+)
+LOADER = DataLoader(TensorDataset(torch.eye(4), torch.arange(4)), batch_size=2)
+RECIPE = train_config.TrainConfig(num_epochs=3)
+
+
+def classify(images: torch.Tensor) -> torch.Tensor:
+    """Return differentiable logits (batch, 4)."""
+    return images.flatten(1)[:, :4] * 2
+
+
+@cache
+def attend(**options) -> attention.MultiHeadAttention:
+    """Make the attention of the calls."""
+    return attention.MultiHeadAttention(WIDTH, HEADS, **options)
+
+
+def feed_forward() -> layers.FeedForward:
+    """Make the feed-forward network of the calls."""
+    return layers.FeedForward(WIDTH, 5)
+
+
+def canvas_fields() -> dict:
+    """Return the options of cluttered digits."""
+    return {
+        "part": ("train", choice("train", "test")),
+        "num_images": (5, size()),
+        "side": (32, size()),
+        "digit_side": (16, size(at_least=8)),
+        "num_fragments": (6, size(at_least=0, below=99)),
+        "fragment_side": (5, size(below=9)),
+        "seed": (0, size(at_least=0)),
+    }
+
+
+def block_fields() -> dict:
+    """Return the fields that both configs have."""
+    rates = ("dropout", "attention_dropout", "drop_path")
+    more = ("activation_dropout", "embedding_dropout")
+    truth = ("norm_first", "qkv_bias", "proj_bias")
+    return {
+        "d_model": (WIDTH, size()),
+        "num_layers": (2, size()),
+        "num_heads": (HEADS, both(size(), values(4, 5))),
+        "head_dim": (None, size(optional=True)),
+        "value_dim": (None, size(optional=True)),
+        "d_ff": (5, size()),
+        "activation": ("gelu", choice("gelu", "relu")),
+        "layer_norm_eps": (1e-6, number(above=0)),
+        "scale": (None, number(optional=True)),
+        **{name: (True, boolean()) for name in truth},
+        **{name: (0.1, rate()) for name in rates},
+        **{name: (None, rate(optional=True)) for name in more},
+    }
+
+
+def vit_fields() -> dict:
+    """Return the fields of a ViT."""
+    init = ("xavier", "truncated_normal", "pytorch")
+    pools = ("class_token", "mean", "mean_patches", "mean_all")
+    return {
+        **block_fields(),
+        "image_size": ((6, 9), both(pair(True), values(7, (6, 8)))),
+        "patch_size": (3, both(pair(True), values(4, (2, 5)))),
+        "num_channels": (3, size()),
+        "num_classes": (4, size(at_least=0)),
+        "patch_method": ("linear", choice("linear", "convolution")),
+        "patch_norm": (False, boolean()),
+        "positions": ("none", choice("learned", "sinusoidal", "none")),
+        "position_std": (0.02, number(at_least=0)),
+        "class_token_std": (0.0, number(at_least=0)),
+        "pool": ("class_token", choice(*pools)),
+        "pool_norm": ("before", choice("before", "after")),
+        "distilled": (False, boolean()),
+        "representation_size": (None, size(optional=True)),
+        "weights_init": ("pytorch", choice(*init)),
+    }
+
+
+def transformer_fields() -> dict:
+    """Return the fields of a Transformer."""
+    scales = ("embedding", "logits", "none")
+    positions = ("sinusoidal", "learned", "none")
+    pads = size(at_least=0, below=VOCABULARY)
+    truth = ("tie_output", "tie_source", "embedding_norm")
+    return {
+        **block_fields(),
+        "src_vocab_size": (VOCABULARY, both(size(), values(16, 18))),
+        "tgt_vocab_size": (VOCABULARY, both(size(), values(16, 18))),
+        "src_pad_id": (0, both(pads, values(1))),
+        "tgt_pad_id": (0, both(pads, values(1))),
+        "positions": ("sinusoidal", choice(*positions)),
+        "max_len": (None, both(size(optional=True), values(5))),
+        "embedding_scale": ("none", choice(*scales)),
+        "final_norm": (None, boolean(optional=True)),
+        **{name: (True, boolean()) for name in truth},
+    }
+
+
+# Where positions are checked, messages speak of both vocabularies at once.
+TIED = ("tie_source", "src_pad_id", "tgt_pad_id")
+
+
+def search_fields() -> dict:
+    """Return what every search of a target sentence takes."""
+    special = both(size(at_least=0, below=VOCABULARY), values(0))
+    return {
+        "model": (MODEL, not_a(transformer.Transformer)),
+        "src": (SRC, ids(VOCABULARY)),
+        "bos_id": (1, both(special, values(2)), ("eos_id",)),
+        "eos_id": (2, both(special, values(1))),
+        "max_len": (3, size()),
+        "cache": (True, boolean()),
+        "record": (None, not_a(type, type(None))),
+    }
+
+
+def letter_fields() -> dict:
+    """Return what the tasks with letters take."""
+    bad_lengths = values(3, "33", (3,), (3, 2), (0, 2), (3, 4, 5), (2.0, 3))
+    return {
+        "num_train": (5, size(below=10**6)),
+        "num_test": (3, size(below=10**6)),
+        "num_symbols": (4, size(below=27)),
+        "lengths": ((3, 5), both(bad_lengths, not_a(tuple))),
+        "seed": (0, size(at_least=0)),
+    }
+
+
+def picture() -> Kind:
+    """Return what is no picture (..., 3, height, width)."""
+    whole = (draw(3, 5, 7) * 255).byte()
+    return values(None, 3, [3], whole, draw(5, 7), draw(1, 5, 7), draw(3))
+
+
+CALLS = {
+    "analysis.capture_attention": call(
+        lambda model: analysis.capture_attention(model).__enter__(),
+        model=(VIT_MODEL, both(not_a(), values(nn.Linear(2, 3)))),
+    ),
+    "analysis.patch_distances": call(
+        analysis.patch_distances,
+        grid_size=(GRID, pair(False)),
+        patch_size=(4, pair(True)),
+    ),
+    "analysis.attention_distance": call(
+        analysis.attention_distance,
+        weights=(
+            MAPS,
+            values(
+                *(None, 3, MAPS.int(), MAPS.numpy(), MAPS[0, 0]),
+                *(MAPS[..., 1:], MAPS[..., 1:, :], MAPS[..., 2:, 2:]),
+            ),
+        ),
+        grid_size=(GRID, both(pair(False), values((3, 5)))),
+        patch_size=(4, pair(True)),
+        num_prefix_tokens=(
+            1,
+            both(size(at_least=0, optional=True), values(0, 2)),
+            ("prefix",),
+        ),
+    ),
+    "analysis.uniform_distance": call(
+        analysis.uniform_distance,
+        grid_size=(GRID, pair(False)),
+        patch_size=(4, pair(True)),
+    ),
+    "analysis.attention_rollout": call(
+        analysis.attention_rollout,
+        maps=([MAPS, MAPS], items(floats(0, 2, 3))),
+        residual=(0.5, rate()),
+        fusion=("mean", choice("mean", "max", "min")),
+    ),
+    "analysis.position_similarity": call(
+        analysis.position_similarity,
+        weight=(draw(1, 7, 5), floats(0, 1)),
+        grid_size=(GRID, both(pair(False), values((3, 5)))),
+        num_prefix_tokens=(
+            1,
+            both(size(at_least=0), values(0, 2)),
+            ("prefix",),
+        ),
+    ),
+    "attention.attention_weights": call(
+        attention.attention_weights,
+        q=(draw(BATCH, HEADS, QUERY, DIM), floats(0, 1, 3, exact=True)),
+        k=(draw(BATCH, HEADS, KEY, DIM), floats(0, 1, 3, exact=True)),
+        mask=(MASK, truths(0, 1, 2, 3, optional=True)),
+        scale=(None, number(optional=True)),
+    ),
+    "attention.scaled_dot_product_attention": call(
+        attention.scaled_dot_product_attention,
+        q=(draw(BATCH, HEADS, QUERY, DIM), floats(0, 1, 3, exact=True)),
+        k=(
+            draw(BATCH, HEADS, KEY, DIM),
+            floats(0, 1, 2, 3, exact=True),
+            ("v",),
+        ),
+        v=(draw(BATCH, HEADS, KEY, VALUE), floats(0, 1, 2, exact=True)),
+        mask=(MASK, truths(0, 1, 2, 3, optional=True)),
+        scale=(None, number(optional=True)),
+        dropout=(0.0, rate()),
+        record=(None, not_a(type, type(None))),
+    ),
+    "attention.MultiHeadAttention": call(
+        attention.MultiHeadAttention,
+        d_model=(WIDTH, both(size(), values(5, 7))),
+        num_heads=(HEADS, both(size(), values(4, 5))),
+        head_dim=(None, size(optional=True)),
+        value_dim=(None, size(optional=True)),
+        qkv_bias=(True, boolean()),
+        proj_bias=(True, boolean()),
+        scale=(None, number(optional=True)),
+        attention_dropout=(0.1, rate()),
+        dropout=(0.1, rate()),
+    ),
+    "attention.MultiHeadAttention.forward": call(
+        attend(),
+        x=(draw(BATCH, QUERY, WIDTH), floats(0, 2, exact=True)),
+        memory=(
+            draw(BATCH, KEY, WIDTH),
+            floats(0, 1, 2, exact=True, optional=True),
+            ("mask",),
+        ),
+        mask=(MASK, truths(0, 1, 2, 3, optional=True)),
+        cache=(None, not_a(type(None))),
+    ),
+    "attention.MultiHeadAttention.register_recorder": call(
+        attention.MultiHeadAttention(WIDTH, HEADS).register_recorder,
+        recorder=(print, not_a(type)),
+    ),
+    "attribution.gradient_saliency": call(
+        attribution.gradient_saliency,
+        function=(classify, not_a(type)),
+        images=(
+            IMAGES,
+            both(floats(), values(IMAGES[..., 1:], IMAGES[:, :, 1:])),
+            ("height", "width"),
+        ),
+        labels=(LABELS, ids(4, 0)),
+        patch_size=(3, both(pair(True), values(2, (4, 3)))),
+    ),
+    "attribution.deletion_test": call(
+        attribution.deletion_test,
+        function=(classify, not_a(type)),
+        images=(
+            IMAGES,
+            both(floats(), values(IMAGES[..., 3:], IMAGES[..., 1:])),
+            ("height", "width", "scores"),
+        ),
+        labels=(LABELS, ids(4, 0)),
+        scores=(draw(BATCH, 6), floats(0, 1)),
+        patch_size=(3, both(pair(True), values(2, (4, 3)))),
+        counts=(
+            (0, 2, 3),
+            both(
+                items(size(0)),
+                values((1, 2), (0, 9), (0, 3, 2), ()),
+                optional=True,
+            ),
+        ),
+        fill=("mean", number(), ("fill",)),
+        answer=("logit", choice("logit", "probability")),
+        draws=(2, size()),
+        seed=(0, any_integer()),
+    ),
+    "baselines.majority_accuracy": call(
+        baselines.majority_accuracy,
+        train_labels=(LABELS, integers()),
+        test_labels=(LABELS, integers()),
+    ),
+    "baselines.logistic_regression_accuracy": call(
+        baselines.logistic_regression_accuracy,
+        train_images=(draw(2, 3, 5), floats(0, 2), ("train_labels",)),
+        train_labels=(LABELS, integers(0), ("label",)),
+        test_images=(draw(2, 3, 5), floats(0, 2), ("test_labels",)),
+        test_labels=(LABELS, integers(0), ("label",)),
+    ),
+    "baselines.SmallCNN": call(
+        baselines.SmallCNN,
+        num_channels=(1, size()),
+        num_classes=(3, size()),
+        width=(4, size()),
+    ),
+    "block_config.BlockConfig": call(
+        block_config.BlockConfig, **block_fields()
+    ),
+    "cache.KeyValueCache.append": call(
+        lambda k, v: filled_cache().append(k, v),
+        k=(draw(BATCH, HEADS, 1, DIM), floats(0, 1, 3, exact=True)),
+        v=(draw(BATCH, HEADS, 1, VALUE), floats(0, 1, 3, exact=True)),
+    ),
+    "cache.KeyValueCache.select": call(
+        lambda rows: filled_cache().select(rows),
+        rows=(torch.tensor([1, 0, 1]), ids(BATCH)),
+    ),
+    "cache.DecoderCache": call(kept.DecoderCache, num_layers=(3, size())),
+    "cache.DecoderCache.select": call(
+        lambda rows: filled_decoder_cache().select(rows),
+        rows=(torch.tensor([1, 0, 1]), ids(BATCH)),
+    ),
+    "canvases.Canvases": call(canvases.Canvases, **canvas_fields()),
+    "canvases.Canvases.batch": call(
+        canvases.Canvases(num_images=5).batch,
+        indices=([0, 3], items(size(at_least=0)), ("index",)),
+    ),
+    "checkpoints.write_checkpoint": call(
+        checkpoints.write_checkpoint,
+        path=("/nowhere/file", not_a(str, bytes)),
+        tensors=({"x": torch.ones(2)}, not_a(dict)),
+        facts=({}, not_a(dict)),
+    ),
+    "checkpoints.read_checkpoint": call(
+        checkpoints.read_checkpoint, path=("/nowhere/file", not_a(str, bytes))
+    ),
+    "checks.attention_inputs": call(
+        checks.attention_inputs, seed=(0, any_integer())
+    ),
+    "cifar10.download_cifar10": call(
+        cifar10.download_cifar10,
+        folder=("/nowhere", not_a(str)),
+        url=("https://example.org/x.tar.gz", not_a(str)),
+        sha256=("0" * 64, not_a(str)),
+        progress=(False, boolean()),
+    ),
+    "cifar10.extract_cifar10": call(
+        cifar10.extract_cifar10,
+        archive=("/nowhere/x.tar.gz", not_a(str)),
+        folder=("/nowhere", not_a(str)),
+    ),
+    "cifar10.read_cifar10": call(
+        cifar10.read_cifar10, path=("/nowhere/x.bin", not_a(str))
+    ),
+    "cifar10.cifar10": call(
+        cifar10.cifar10,
+        folder=("/nowhere", not_a(str)),
+        download=(False, boolean()),
+    ),
+    "complexity.layer_flops": call(
+        complexity.layer_flops,
+        kind=(
+            "restricted attention",
+            choice("restricted attention", "attention", "recurrent"),
+        ),
+        num_tokens=(7, size()),
+        d_model=(5, size()),
+        window=(3, both(size(), values(8, 9))),
+        projections=(True, boolean()),
+    ),
+    "complexity.sequential_operations": call(
+        complexity.sequential_operations,
+        kind=("recurrent", choice("attention", "recurrent", "convolution")),
+        num_tokens=(7, size()),
+    ),
+    "complexity.receptive_field": call(
+        complexity.receptive_field,
+        num_layers=(3, size()),
+        window=(3, size()),
+        dilated=(False, boolean()),
+    ),
+    "complexity.path_length": call(
+        complexity.path_length,
+        kind=("convolution", choice("convolution")),
+        num_tokens=(7, size(at_least=2)),
+        window=(3, size(at_least=2)),
+        dilated=(False, boolean()),
+    ),
+    "config.ViTConfig": call(config.ViTConfig, **vit_fields()),
+    "config.TransformerConfig": call(
+        config.TransformerConfig,
+        **{
+            name: (*pair_of, TIED)
+            for name, pair_of in transformer_fields().items()
+        },
+    ),
+    "config.ViTConfig.b16": call(config.ViTConfig.b16, **vit_fields()),
+    "config.ViTConfig.digits": call(config.ViTConfig.digits, **vit_fields()),
+    "config.TransformerConfig.base": call(
+        config.TransformerConfig.base,
+        **{
+            name: (*pair_of, TIED)
+            for name, pair_of in transformer_fields().items()
+        },
+    ),
+    "counting.parameter_counts": call(
+        counting.parameter_counts, config=(VIT, both(not_a(), values(RECIPE)))
+    ),
+    "counting.head_widths": call(
+        counting.head_widths, config=(VIT, both(not_a(), values(RECIPE)))
+    ),
+    "data.digits": call(
+        data.digits,
+        test_size=(360, size(at_least=10, below=1788)),
+        seed=(0, size(at_least=0, below=2**32)),
+    ),
+    "data.Digits.pixels": call(
+        data.digits().pixels,
+        images=(draw(2, 1, 8, 8), values(None, 3, [3], LABELS, "three")),
+    ),
+    "data.Augment": call(
+        data.Augment,
+        degrees=(8.6, number(at_least=0)),
+        shift=(0.5, number(at_least=0)),
+        stretch=(0.1, rate()),
+        shear=(0.1, rate()),
+        ink=(0.3, rate()),
+        empty=(0.0, number()),
+    ),
+    "data.Augment.__call__": call(
+        data.Augment(),
+        images=(draw(2, 1, 8, 8), floats()),
+        generator=(torch.Generator(), not_a()),
+    ),
+    "data.batches": call(
+        data.batches,
+        images=(draw(2, 1, 8, 8), floats(0), ("labels",)),
+        labels=(LABELS, integers(0)),
+        batch_size=(2, size(below=3)),
+        seed=(0, any_integer()),
+        augment=(None, not_a(type(None))),
+    ),
+    "decoding.greedy_search": call(decoding.greedy_search, **search_fields()),
+    "decoding.sample_tokens": call(
+        decoding.sample_tokens,
+        generator=(torch.Generator(), not_a()),
+        temperature=(1.0, number(above=0)),
+        top_k=(3, both(size(below=VOCABULARY, optional=True))),
+        **search_fields(),
+    ),
+    "decoding.beam_search": call(
+        decoding.beam_search,
+        beam_size=(3, size(below=10**6)),
+        length_penalty=(0.6, number(at_least=0)),
+        **search_fields(),
+    ),
+    "flops.vit_flops": call(
+        flops.vit_flops,
+        config=(VIT, both(not_a(), values(SEQ2SEQ))),
+        batch_size=(2, size()),
+    ),
+    "flops.transformer_flops": call(
+        flops.transformer_flops,
+        config=(SEQ2SEQ, both(not_a(), values(VIT))),
+        src_len=(5, size()),
+        tgt_len=(7, size()),
+        batch_size=(2, size()),
+    ),
+    "flops.cached_step_flops": call(
+        flops.cached_step_flops,
+        config=(SEQ2SEQ, both(not_a(), values(VIT))),
+        src_len=(5, size()),
+        tgt_len=(7, size(at_least=2)),
+        batch_size=(2, size()),
+    ),
+    "flops.training_flops": call(
+        flops.training_flops,
+        forward=({"head": 5}, both(not_a(dict), values({}, {"head": -1}))),
+    ),
+    "flops.pretraining_exaflops": call(
+        flops.pretraining_exaflops,
+        config=(VIT, both(not_a(), values(SEQ2SEQ))),
+        num_epochs=(7, size()),
+        num_images=(100, size()),
+    ),
+    "flops.quadratic_share": call(
+        flops.quadratic_share,
+        flops=({"head": 5}, both(not_a(dict), values({}, {"head": 0.5}))),
+    ),
+    "flops.crossover_length": call(
+        flops.crossover_length, config=(VIT, both(not_a(), values(RECIPE)))
+    ),
+    "hypotheses.length_divisor": call(
+        hypotheses.length_divisor,
+        length=(3, size()),
+        alpha=(0.6, number(at_least=0)),
+    ),
+    "layer_table.layer_table": call(
+        layer_table.layer_table, config=(VIT, both(not_a(), values(SEQ2SEQ)))
+    ),
+    "layer_table.called_layers": call(
+        lambda model: layer_table.called_layers(model, torch.ones(1, 2)),
+        model=(nn.Sequential(nn.Linear(2, 3)), not_a()),
+    ),
+    "layer_table.printed_totals": call(
+        layer_table.printed_totals,
+        rows=([], both(not_a(list, tuple, dict, set), values([3], ["x"]))),
+        input_shape=((3, 6), items(size())),
+    ),
+    "layers.FeedForward": call(
+        layers.FeedForward,
+        d_model=(WIDTH, size()),
+        d_ff=(5, size()),
+        activation=("gelu", choice("gelu", "relu")),
+        activation_dropout=(None, rate(optional=True)),
+        dropout=(0.1, rate()),
+    ),
+    "layers.FeedForward.forward": call(
+        feed_forward(), x=(draw(BATCH, QUERY, WIDTH), floats(2, exact=True))
+    ),
+    "layers.DropPath": call(layers.DropPath, rate=(0.1, rate())),
+    "layers.DropPath.forward": call(
+        layers.DropPath(0.1), x=(draw(BATCH, QUERY), values(None, 3, "x", [3]))
+    ),
+    "layers.EncoderBlock": call(
+        layers.EncoderBlock,
+        attn=(attend(), not_a(), ("mlp",)),
+        mlp=(
+            feed_forward(),
+            both(not_a(), values(layers.FeedForward(WIDTH + 1, 5))),
+        ),
+        drop_path=(0.1, rate()),
+        norm_first=(True, boolean()),
+        layer_norm_eps=(1e-6, number(above=0)),
+    ),
+    "layers.EncoderBlock.forward": call(
+        layers.EncoderBlock(attend(), feed_forward()),
+        x=(draw(BATCH, QUERY, WIDTH), floats(0, 1, 2, exact=True), ("mask",)),
+        mask=(SELF_MASK, truths(0, 1, 2, 3, optional=True)),
+    ),
+    "layers.DecoderBlock": call(
+        layers.DecoderBlock,
+        attn=(attend(), not_a()),
+        cross_attn=(
+            attend(),
+            both(not_a(), values(attention.MultiHeadAttention(5, 1))),
+        ),
+        mlp=(
+            feed_forward(),
+            both(not_a(), values(layers.FeedForward(WIDTH + 1, 5))),
+        ),
+        drop_path=(0.1, rate()),
+        norm_first=(True, boolean()),
+        layer_norm_eps=(1e-6, number(above=0)),
+    ),
+    "layers.DecoderBlock.forward": call(
+        layers.DecoderBlock(attend(), attend(), feed_forward()),
+        x=(draw(BATCH, QUERY, WIDTH), floats(0, 1, 2, exact=True), ("mask",)),
+        memory=(
+            draw(BATCH, KEY, WIDTH),
+            floats(0, 1, 2, exact=True),
+            ("mask",),
+        ),
+        mask=(SELF_MASK, truths(0, 1, 2, 3, optional=True)),
+        memory_mask=(MASK, truths(0, 1, 2, 3, optional=True), ("mask",)),
+        cache=(None, not_a(type(None))),
+    ),
+    "leaks.leaks": call(
+        leaks.leaks,
+        function=(nn.Identity(), not_a(type)),
+        inputs=(draw(BATCH, 3, 2), values(None, 3, "x", [3], draw(3))),
+        alternatives=(None, values(range(3), [1, 2])),
+        model=(None, not_a(type(None))),
+        training=(None, boolean(optional=True)),
+        noise=(1.0, number(above=0)),
+        seed=(0, any_integer()),
+    ),
+    "leaks.future_leak": call(
+        leaks.future_leak, changes=(draw(3, 3), floats(0, 1))
+    ),
+    "leaks.padding_leak": call(
+        leaks.padding_leak,
+        function=(nn.Identity(), not_a(type)),
+        inputs=(draw(BATCH, 3, 2), values(None, 3, "x", [3], draw(3))),
+        real=(torch.tensor([[True] * 3, [True, False, False]]), truths(0, 1)),
+        counted=(None, values(3, "x", torch.ones(2, 3), MASK)),
+        alternatives=(None, values(range(3), [1, 2])),
+        model=(None, not_a(type(None))),
+        training=(None, boolean(optional=True)),
+        noise=(1.0, number(above=0)),
+        seed=(0, any_integer()),
+    ),
+    "letters.copy_task": call(letters.copy_task, **letter_fields()),
+    "letters.reverse_task": call(letters.reverse_task, **letter_fields()),
+    "mask_formats.to_fused": call(
+        mask_formats.to_fused, mask=(MASK, truths())
+    ),
+    "mask_formats.from_fused": call(
+        mask_formats.from_fused, mask=(MASK, truths())
+    ),
+    "mask_formats.to_multihead": call(
+        mask_formats.to_multihead,
+        mask=(MASK, truths(0, 1, 2)),
+        batch=(BATCH, both(size(), values(3)), ("mask",)),
+        num_heads=(HEADS, both(size(), values(4)), ("mask",)),
+        query=(QUERY, both(size(), values(4)), ("mask",)),
+    ),
+    "mask_formats.from_multihead": call(
+        mask_formats.from_multihead,
+        attn_mask=(MASK.flatten(0, 1), truths(0), ("batch*heads",)),
+        num_heads=(HEADS, both(size(), values(4, 5))),
+    ),
+    "mask_formats.to_key_padding": call(
+        mask_formats.to_key_padding,
+        mask=(MASK, truths(0)),
+        batch=(BATCH, both(size(), values(3)), ("mask",)),
+    ),
+    "mask_formats.from_key_padding": call(
+        mask_formats.from_key_padding,
+        key_padding_mask=(MASK[:, 0, 0], truths()),
+    ),
+    "mask_formats.to_hugging_face": call(
+        mask_formats.to_hugging_face,
+        mask=(MASK, truths(0)),
+        batch=(BATCH, both(size(), values(3)), ("mask",)),
+    ),
+    "mask_formats.from_hugging_face": call(
+        mask_formats.from_hugging_face,
+        attention_mask=(MASK[:, 0, 0].long(), ids(2)),
+    ),
+    "mask_formats.to_additive": call(
+        mask_formats.to_additive,
+        mask=(MASK, truths()),
+        dtype=(torch.float32, not_a()),
+        hidden=("min", choice("min", "-inf")),
+    ),
+    "mask_formats.from_additive": call(
+        mask_formats.from_additive,
+        mask=(
+            torch.zeros(BATCH, HEADS, QUERY, KEY),
+            both(floats(), values(MASK.float(), -1e9 * MASK)),
+        ),
+    ),
+    "masks.causal_mask": call(
+        masks.causal_mask,
+        length=(5, size()),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
+    "masks.padding_mask": call(
+        masks.padding_mask,
+        tokens=(SRC, values(None, 3, [3], SRC.float(), SRC > 1, SRC[0])),
+        pad_id=(0, any_integer()),
+    ),
+    "masks.check_mask": call(
+        masks.check_mask,
+        mask=(MASK, truths(0, 1, 2, 3)),
+        batch=(BATCH, both(size(), values(3)), ("mask",)),
+        heads=(HEADS, both(size(), values(4)), ("mask",)),
+        query=(QUERY, both(size(), values(4)), ("mask",)),
+        key=(KEY, both(size(), values(4)), ("mask",)),
+    ),
+    "memory.attention_map_bytes": call(
+        memory.attention_map_bytes,
+        num_heads=(3, size()),
+        num_tokens=(5, size()),
+        batch_size=(2, size()),
+    ),
+    "memory.training_state_bytes": call(
+        memory.training_state_bytes,
+        config=(VIT, both(not_a(), values(RECIPE))),
+    ),
+    "memory.activation_bytes": call(
+        memory.activation_bytes,
+        config=(VIT, both(not_a(), values(SEQ2SEQ))),
+        batch_size=(2, size()),
+        fused=(False, boolean()),
+    ),
+    "notebook.set_up": call(
+        notebook.set_up, seed=(0, size(at_least=0, below=2**32))
+    ),
+    "notebook.claim": call(
+        notebook.claim,
+        name=("half", not_a(str)),
+        statement=("It is {value}.", both(not_a(str), values("It is."))),
+        value=(1.0, values(None, "three", [3], 3j, {}, torch.ones(2))),
+        expected=(1.0, values(None, "three", [3], 3j, {}, torch.ones(2))),
+        tolerance=(0.0, number(at_least=0)),
+        unit=("", not_a(str)),
+        seeds=(1, size()),
+        decimals=(None, size(at_least=0, optional=True)),
+    ),
+    "notebook.reveal": call(
+        notebook.reveal, question=("?", not_a(str)), answer=("!", not_a(str))
+    ),
+    "numerals.chinese_numeral": call(
+        numerals.chinese_numeral, number=(7, size(0, below=10**8 + 1))
+    ),
+    "numerals.english_numeral": call(
+        numerals.english_numeral, number=(7, size(0, below=10**8 + 1))
+    ),
+    "numerals.numeral_words": call(
+        numerals.numeral_words, number=(7, size(0, below=10**8 + 1))
+    ),
+    "numerals.numeral_vocabularies": call(
+        numerals.numeral_vocabularies, joint=(False, boolean())
+    ),
+    "numerals.numeral_pairs": call(
+        numerals.numeral_pairs,
+        numbers=([5, 7], items(size(0, below=10**8 + 1)), ("number",)),
+        joint=(False, boolean()),
+    ),
+    "numerals.draw_numbers": call(
+        numerals.draw_numbers,
+        count=(3, size()),
+        largest=(99, both(size(), values(10**8 + 1))),
+        zero_rate=(0.1, rate()),
+        exclude=((), values(None, 3, 0.5, True)),
+        seed=(0, size(at_least=0)),
+    ),
+    "numerals.numeral_task": call(
+        numerals.numeral_task,
+        num_train=(3, size()),
+        num_test=(2, size()),
+        largest=(99, both(size(), values(10**8 + 1))),
+        zero_rate=(0.1, rate()),
+        joint=(False, boolean()),
+        seed=(0, size(at_least=0)),
+    ),
+    "patches.patchify": call(
+        patches.patchify,
+        images=(
+            IMAGES,
+            values(None, 3, [3], IMAGES[0], IMAGES[..., 1:], IMAGES.numpy()),
+            ("height", "width"),
+        ),
+        patch_size=(3, both(pair(True), values(2, (4, 3)))),
+    ),
+    "patches.unpatchify": call(
+        patches.unpatchify,
+        patches=(
+            draw(BATCH, 6, 27),
+            values(None, 3, [3], draw(6, 27), draw(2, 7, 27), draw(2, 6, 26)),
+            ("values",),
+        ),
+        patch_size=(3, both(pair(True), values(2)), ("pixels",)),
+        grid_size=(GRID, both(pair(False), values((3, 3)))),
+    ),
+    "patches.PatchEmbed": call(
+        patches.PatchEmbed,
+        image_size=((6, 9), both(pair(True), values(7, (6, 8)))),
+        patch_size=(3, both(pair(True), values(4, (2, 5)))),
+        num_channels=(3, size()),
+        d_model=(WIDTH, size()),
+        method=("linear", choice("linear", "convolution")),
+        norm=(False, boolean()),
+        layer_norm_eps=(1e-6, number(above=0)),
+    ),
+    "patches.PatchEmbed.forward": call(
+        patches.PatchEmbed((6, 9), 3, 3, WIDTH),
+        images=(IMAGES, floats(1, 2, 3, exact=True)),
+    ),
+    "photographs.Normalisation": call(
+        photographs.Normalisation,
+        mean=((0.5, 0.5, 0.5), items(number())),
+        std=((0.5, 0.5, 0.5), items(number(above=0))),
+    ),
+    "photographs.Normalisation.apply": call(
+        photographs.IMAGENET.apply,
+        pixels=(draw(3, 5, 7), floats(0)),
+    ),
+    "photographs.Normalisation.undo": call(
+        photographs.IMAGENET.undo, images=(draw(3, 5, 7), picture())
+    ),
+    "photographs.photograph": call(
+        photographs.photograph, name=("china", choice("china", "flower"))
+    ),
+    "photographs.rgb_pixels": call(
+        photographs.rgb_pixels, image=(Image.new("RGB", (5, 7)), not_a())
+    ),
+    "photographs.model_input": call(
+        photographs.model_input,
+        pixels=(draw(3, 5, 7), both(floats(0), values(draw(3, 5, 7) * 3))),
+        image_size=(4, size()),
+        crop_share=(1.0, both(number(above=0), values(1.1))),
+        normalisation=(photographs.IMAGENET, not_a()),
+    ),
+    "plots.new_figure": call(
+        plots.new_figure,
+        columns=(1, size()),
+        rows=(1, size()),
+        width=(3.0, number(above=0)),
+        height=(3.0, number(above=0)),
+    ),
+    "positional.SinusoidalPositionEncoding": call(
+        positional.SinusoidalPositionEncoding,
+        d_model=(WIDTH, both(size(), values(5, 7))),
+        base=(100.0, number(above=0)),
+    ),
+    "positional.SinusoidalPositionEncoding.forward": call(
+        positional.SinusoidalPositionEncoding(WIDTH),
+        tokens=(draw(BATCH, QUERY, WIDTH), floats(2)),
+        start=(0, size(at_least=0)),
+    ),
+    "positional.SinusoidalPositionEncoding2d": call(
+        positional.SinusoidalPositionEncoding2d,
+        grid_size=(GRID, pair(False)),
+        d_model=(8, both(size(), values(5, 6))),
+        num_prefix_tokens=(1, size(at_least=0)),
+        base=(100.0, number(above=0)),
+    ),
+    "positional.SinusoidalPositionEncoding2d.forward": call(
+        positional.SinusoidalPositionEncoding2d(GRID, 8),
+        tokens=(draw(BATCH, 6, 8), floats(1, 2)),
+    ),
+    "positional.LearnedPositionEmbedding": call(
+        positional.LearnedPositionEmbedding,
+        num_positions=(QUERY, size()),
+        d_model=(WIDTH, size()),
+        std=(0.02, number(at_least=0)),
+    ),
+    "positional.LearnedPositionEmbedding.forward": call(
+        positional.LearnedPositionEmbedding(QUERY, WIDTH),
+        tokens=(draw(BATCH, QUERY, WIDTH), floats(1, 2, exact=True)),
+        start=(None, both(size(at_least=0, optional=True), values(1, 9))),
+    ),
+    "positional.interpolate_positions": call(
+        positional.interpolate_positions,
+        weight=(draw(1, 7, 5), floats(0, 1)),
+        old_grid=(GRID, both(pair(False), values((3, 5))), ("weight",)),
+        new_grid=((4, 5), pair(False)),
+        num_prefix_tokens=(1, both(size(at_least=0), values(0, 2))),
+        mode=(
+            "bicubic",
+            choice("bicubic", "bilinear", "bicubic_antialias"),
+        ),
+    ),
+    "pretrained.load_vit": call(
+        pretrained.load_vit,
+        path=("/nowhere/file", not_a(str)),
+        config=(VIT, both(not_a(), values(SEQ2SEQ))),
+        resize_positions=(False, boolean()),
+        new_head=(False, boolean()),
+    ),
+    "pretrained.save_vit": call(
+        pretrained.save_vit,
+        path=("/nowhere/file", not_a(str)),
+        model=(VIT_MODEL, both(not_a(), values(MODEL))),
+    ),
+    "pretrained_config.config_of": call(
+        pretrained_config.config_of, path=("/nowhere/file", not_a(str))
+    ),
+    "sequences.Vocabulary": call(
+        sequences.Vocabulary,
+        words=(
+            ("a", "b"),
+            both(
+                items(not_a(str)),
+                values(("a", "a"), ("<pad>",), ["a"], "ab"),
+            ),
+        ),
+    ),
+    "sequences.Vocabulary.encode": call(
+        LETTERS.encode,
+        words=(["a", "b"], items(values("z", 3, None, 0.5))),
+    ),
+    "sequences.Vocabulary.decode": call(
+        LETTERS.decode,
+        ids=([3, 4], items(size(at_least=0, below=10)), ("id",)),
+    ),
+    "sequences.Pairs": call(
+        sequences.Pairs,
+        src=(PAIRS.src, ids(10, 0), ("tgt",)),
+        tgt=(PAIRS.tgt, ids(10, 0)),
+        src_vocabulary=(LETTERS, not_a()),
+        tgt_vocabulary=(LETTERS, not_a()),
+    ),
+    "sequences.Pairs.encode": call(
+        sequences.Pairs.encode,
+        sentences=(
+            [("ab", "ba")],
+            values(None, 3, [], [("", "a")], [3], ["abc"], [("z", "a")]),
+            ("words", "source"),
+        ),
+        src_vocabulary=(LETTERS, not_a()),
+        tgt_vocabulary=(LETTERS, not_a()),
+    ),
+    "sequences.pair_batches": call(
+        sequences.pair_batches,
+        pairs=(PAIRS, not_a()),
+        batch_size=(2, size(below=3)),
+        seed=(0, size(at_least=0)),
+    ),
+    "sinusoids.sinusoidal_table": call(
+        sinusoids.sinusoidal_table,
+        length=(5, size()),
+        d_model=(WIDTH, both(size(), values(5, 7))),
+        base=(100.0, number(above=0)),
+        start=(0, size(at_least=0)),
+        dtype=(None, both(not_a(type(None)), values(torch.int64))),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
+    "sinusoids.sinusoidal_table_2d": call(
+        sinusoids.sinusoidal_table_2d,
+        grid_size=(GRID, pair(False)),
+        d_model=(8, both(size(), values(5, 6))),
+        base=(100.0, number(above=0)),
+        dtype=(None, both(not_a(type(None)), values(torch.int64))),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
+    "sinusoids.check_frequencies": call(
+        sinusoids.check_frequencies,
+        d_model=(8, both(size(), values(5, 7))),
+        base=(100.0, number(above=0)),
+        axes=(1, size()),
+    ),
+    "train_config.TrainConfig": call(
+        train_config.TrainConfig,
+        num_epochs=(3, size()),
+        learning_rate=(0.1, number(above=0)),
+        warmup=(0.2, number(above=0, below=1)),
+        weight_decay=(0.1, number(at_least=0)),
+        label_smoothing=(0.1, rate()),
+        max_grad_norm=(1.0, number(above=0)),
+    ),
+    "training.fit": call(
+        training.fit,
+        model=(nn.Linear(4, 4), not_a()),
+        loader=(LOADER, not_a()),
+        config=(RECIPE, both(not_a(), values(VIT))),
+        evaluate=(None, not_a(type, type(None))),
+        checkpoint=(None, not_a(str, type(None))),
+        progress=(False, boolean()),
+    ),
+    "training.accuracy": call(
+        training.accuracy,
+        model=(nn.Linear(4, 4), not_a()),
+        inputs=(draw(2, 4), values(None, 3, [3], LABELS, draw(3, 4))),
+        targets=(LABELS, integers(0)),
+        batch_size=(2, size()),
+    ),
+    "transformer.TokenEmbedding": call(
+        transformer.TokenEmbedding,
+        config=(SEQ2SEQ, both(not_a(), values(VIT))),
+        vocab_size=(VOCABULARY, size()),
+        pad_id=(0, size(at_least=0, below=VOCABULARY)),
+    ),
+    "transformer.TokenEmbedding.forward": call(
+        MODEL.src_embed,
+        ids=(SRC, ids(VOCABULARY)),
+        start=(0, size(at_least=0)),
+    ),
+    "transformer.Encoder": call(
+        transformer.Encoder, config=(SEQ2SEQ, both(not_a(), values(VIT)))
+    ),
+    "transformer.Encoder.forward": call(
+        MODEL.encoder,
+        x=(draw(BATCH, QUERY, WIDTH), floats(0, 1, 2, exact=True), ("mask",)),
+        mask=(SELF_MASK, truths(0, 1, 2, 3, optional=True)),
+    ),
+    "transformer.Decoder": call(
+        transformer.Decoder, config=(SEQ2SEQ, both(not_a(), values(VIT)))
+    ),
+    "transformer.Decoder.forward": call(
+        MODEL.decoder,
+        x=(draw(BATCH, QUERY, WIDTH), floats(0, 1, 2, exact=True), ("mask",)),
+        memory=(
+            draw(BATCH, KEY, WIDTH),
+            floats(0, 1, 2, exact=True),
+            ("mask",),
+        ),
+        mask=(SELF_MASK, truths(0, 1, 2, 3, optional=True)),
+        memory_mask=(MASK, truths(0, 1, 2, 3, optional=True), ("mask",)),
+        cache=(None, not_a(type(None))),
+    ),
+    "transformer.Transformer": call(
+        transformer.Transformer, config=(SEQ2SEQ, both(not_a(), values(VIT)))
+    ),
+    "transformer.Transformer.forward": call(
+        MODEL, src=(SRC, ids(VOCABULARY, 0)), tgt=(TGT, ids(VOCABULARY, 0))
+    ),
+    "transformer.Transformer.encode": call(
+        MODEL.encode, src=(SRC, ids(VOCABULARY))
+    ),
+    "transformer.Transformer.decode": call(
+        MODEL.decode,
+        tgt=(TGT, ids(VOCABULARY, 0)),
+        memory=(draw(BATCH, KEY, WIDTH), floats(0, 1, 2, exact=True)),
+        src=(SRC, ids(VOCABULARY, 0, 1)),
+        cache=(None, not_a(type(None))),
+    ),
+    "vit.VisionTransformer": call(
+        vit.VisionTransformer, config=(VIT, both(not_a(), values(SEQ2SEQ)))
+    ),
+    "weight_files.open_weights": call(
+        lambda path: weight_files.open_weights(path).__enter__(),
+        path=("/nowhere/file", not_a(str)),
+    ),
+}
+CALLS |= {
+    f"vit.VisionTransformer.{name}": call(
+        VIT_MODEL if name == "forward" else getattr(VIT_MODEL, name),
+        images=(IMAGES, floats(1, 2, 3, exact=True)),
+        patch_mask=(
+            torch.ones(BATCH, 6, dtype=torch.bool),
+            both(
+                truths(0, 1, optional=True),
+                values(torch.zeros(BATCH, 6, dtype=torch.bool)),
+            ),
+        ),
+    )
+    for name in ("forward", "features")
+}
+CALLS |= {
+    "vit.VisionTransformer.embed": call(
+        VIT_MODEL.embed, images=(IMAGES, floats(1, 2, 3, exact=True))
+    ),
+    "vit.VisionTransformer.pool": call(
+        VIT_MODEL.pool,
+        tokens=(draw(BATCH, 7, WIDTH), floats(1, 2)),
+        patch_mask=(
+            torch.ones(BATCH, 6, dtype=torch.bool),
+            truths(0, 1, optional=True),
+        ),
+    ),
+}
+
+
+def filled_cache() -> kept.KeyValueCache:
+    """Make a cache that holds two tokens."""
+    found = kept.KeyValueCache()
+    found.append(draw(BATCH, HEADS, 2, DIM), draw(BATCH, HEADS, 2, VALUE))
+    return found
+
+
+def filled_decoder_cache() -> kept.DecoderCache:
+    """Make the same for a decoder."""
+    found = kept.DecoderCache(1)
+    for part in found.blocks[0]:
+        part.append(draw(BATCH, HEADS, 2, DIM), draw(BATCH, HEADS, 2, VALUE))
+    return found
+
+
+RESULT = "holds what the library made"
+JUDGES = "judges any answer, a wrong one included"
+INSIDE = "the inside of what is listed"
+EXEMPT = {
+    "require": "the rules themselves; see test_require",
+    "require_tensors": "the rules themselves; see test_require",
+    "exercises": JUDGES,
+    "checks.judge_number": JUDGES,
+    "checks.judge_function": JUDGES,
+    "checks.same": "a proof: what it gets is what it tests",
+    "checks.same_attention": "a proof: what it gets is what it tests",
+    "checks.Verdict": RESULT,
+    "attribution.DeletionTest": RESULT,
+    "cifar10.Cifar10": RESULT,
+    "data.Digits": RESULT,
+    "hypotheses.Hypotheses": RESULT,
+    "layer_table.LayerRow": RESULT,
+    "training.History": RESULT,
+    "prefixes": INSIDE,
+    "hypotheses.NBest": INSIDE,
+    "hypotheses.collect": INSIDE,
+    "weight_formats": INSIDE,
+    "weight_files.WeightFile": INSIDE,
+    "block_config.size_field": INSIDE,
+    "block_config.count_field": INSIDE,
+    "plots.label_line": "matplotlib's own arguments",
+    "plots.baseline": "matplotlib's own arguments",
+    "plots.lines": "matplotlib's own arguments",
+    "plots.annotated_matrix": "matplotlib's own arguments",
+    "plots.image_row": "matplotlib's own arguments",
+    "plots.attention_overlay": "matplotlib's own arguments",
+    "notebook.source": "any object will do",
+    **{
+        f"config.ViTConfig.{name}": "as b16"
+        for name in ("ti16", "s16", "b32", "l16", "l32", "h14")
+    },
+    "config.TransformerConfig.big": "as base",
+    "train_config.TrainConfig.digits": "as TrainConfig",
+}

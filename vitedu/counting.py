@@ -1,0 +1,114 @@
+"""How many parameters a model has, part by part, from its config alone."""
+
+from vitedu.block_config import BlockConfig
+from vitedu.config import TransformerConfig, ViTConfig
+
+
+def parameter_counts(config: ViTConfig | TransformerConfig) -> dict[str, int]:
+    """Count the trainable numbers of a model.
+
+    Args:
+        config: The model. It need not be built for this.
+
+    Returns:
+        Part -> parameters, zero where the model lacks the part. The sum is
+        that of the built model. A table that two parts share counts once,
+        where it first appears.
+
+    Raises:
+        TypeError: `config` is neither of the two.
+
+    Source: Dosovitskiy et al. 2021, table 1, and Vaswani et al. 2017, table
+        3, give the sums, rounded to millions.
+
+    >>> counts = parameter_counts(ViTConfig.b16())
+    >>> counts["cls_token"], counts["pos_embed"], counts["head"]
+    (768, 151296, 769000)
+    >>> sum(counts.values())
+    86567656
+    """
+    if isinstance(config, ViTConfig):
+        return _vit(config)
+    if isinstance(config, TransformerConfig):
+        return _transformer(config)
+    raise TypeError(
+        "config must be a ViTConfig or a TransformerConfig, "
+        f"got {type(config).__name__}"
+    )
+
+
+def head_widths(config: BlockConfig) -> tuple[int, int]:
+    """Return (head_dim, value_dim), with None replaced by what it means.
+
+    Raises:
+        TypeError: `config` is no config of a model.
+
+    >>> head_widths(ViTConfig.h14())
+    (80, 80)
+    """
+    if not isinstance(config, BlockConfig):
+        raise TypeError(
+            f"config must be a BlockConfig, got {type(config).__name__}"
+        )
+    head_dim = config.head_dim or config.d_model // config.num_heads
+    return head_dim, config.value_dim or head_dim
+
+
+def _vit(config: ViTConfig) -> dict[str, int]:
+    width, layers = config.d_model, config.num_layers
+    height, columns = config.patch_shape
+    pixels = config.num_channels * height * columns
+    positions = config.num_prefix_tokens + config.num_patches
+    features = config.representation_size
+    heads = 1 + config.distilled
+    return {
+        "patch_embed": _linear(pixels, width) + 2 * width * config.patch_norm,
+        "cls_token": width * (config.pool != "mean"),
+        "dist_token": width * config.distilled,
+        "pos_embed": positions * width * (config.positions == "learned"),
+        "attention": layers * _attention(config),
+        "feed_forward": layers * _feed_forward(config),
+        "norms": (2 * layers + 1) * 2 * width,
+        "pre_logits": 0 if features is None else _linear(width, features),
+        "head": heads * _linear(features or width, config.num_classes),
+    }
+
+
+def _transformer(config: TransformerConfig) -> dict[str, int]:
+    width, layers = config.d_model, config.num_layers
+    source = config.src_vocab_size * width
+    target = config.tgt_vocab_size * width
+    positions = 2 * width * (config.max_len or 0)
+    # Of each stack: one before it, one after it.
+    around = 2 * (config.embedding_norm + config.has_final_norm)
+    return {
+        "src_embed": source,
+        "tgt_embed": 0 if config.tie_source else target,
+        "positions": positions,
+        "encoder_attention": layers * _attention(config),
+        "encoder_feed_forward": layers * _feed_forward(config),
+        "decoder_attention": layers * _attention(config),
+        "cross_attention": layers * _attention(config),
+        "decoder_feed_forward": layers * _feed_forward(config),
+        "norms": (5 * layers + around) * 2 * width,
+        "generator": 0 if config.tie_output else target,
+    }
+
+
+def _attention(config: BlockConfig) -> int:
+    head_dim, value_dim = head_widths(config)
+    qkv = config.num_heads * (2 * head_dim + value_dim)
+    merged = config.num_heads * value_dim
+    return _linear(config.d_model, qkv, config.qkv_bias) + _linear(
+        merged, config.d_model, config.proj_bias
+    )
+
+
+def _feed_forward(config: BlockConfig) -> int:
+    return _linear(config.d_model, config.d_ff) + _linear(
+        config.d_ff, config.d_model
+    )
+
+
+def _linear(inputs: int, outputs: int, bias: bool = True) -> int:
+    return inputs * outputs + bias * outputs

@@ -1,0 +1,238 @@
+"""Public weights of Vision Transformers, loaded without running any code.
+
+A file of the Hugging Face hub is two lines away for who has a network and
+``huggingface_hub``; nothing in this library needs either::
+
+    path = hf_hub_download("timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k",
+                           "model.safetensors")
+    model = load_vit(path, config_of(path))
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import asdict
+
+import torch
+from torch import Tensor
+
+from vitedu import require
+from vitedu.checkpoints import write_checkpoint
+from vitedu.config import ViTConfig
+from vitedu.positional import interpolate_positions
+from vitedu.pretrained_config import config_of
+from vitedu.vit import VisionTransformer
+from vitedu.weight_files import WeightFile, open_weights
+from vitedu.weight_formats import (
+    LARGEST_SIDE,
+    Layout,
+    find_family,
+    square_side,
+)
+
+__all__ = ["config_of", "load_vit", "save_vit"]
+
+_PRE_LOGITS = ("pre_logits.fc.weight", "pre_logits.fc.bias")
+_HEADS = ("head.weight", "head.bias", "head_dist.weight", "head_dist.bias")
+_REMEDIES = {
+    "pos_embed": "; resize_positions=True stretches positions",
+    "head.weight": "; new_head=True starts a new head",
+}
+
+Shape = tuple[int, ...]
+
+
+def load_vit(
+    path: str | os.PathLike,
+    config: ViTConfig,
+    *,
+    resize_positions: bool = False,
+    new_head: bool = False,
+) -> VisionTransformer:
+    """Make a model with the weights of a public file.
+
+    Known are the names of timm, of Hugging Face's ViT and DeiT, old and new
+    (safetensors), and those of the authors of ViT (.npz). Names, shapes and
+    dtypes are compared before any number is read, so a file cannot claim more
+    memory than the model takes; nothing in it is executed.
+
+    What a file does not say has to be right in `config`: the number of heads
+    (except in .npz files), epsilon (1e-6; in Hugging Face's ViT 1e-12),
+    activation and pooling. `config_of` helps.
+
+    Args:
+        path: The file.
+        config: The model to make. Hugging Face's pooler is `pre_logits` with
+            ``representation_size=d_model`` here, and ``num_classes=0``.
+        resize_positions: Whether positions of another resolution are
+            stretched to that of `config`, in the way of the code that the
+            file comes from. The grid in the file has to be square then.
+        new_head: Whether to leave out the head of the file, and start with
+            one of zeros; its `pre_logits`, too, if `config` has none.
+
+    Returns:
+        A model in evaluation mode and in PyTorch's default dtype, whatever
+        the precision of the file.
+
+    Raises:
+        TypeError: An argument of the wrong type.
+        FileNotFoundError: There is no such file.
+        ValueError: The file is damaged, pickled (.pt, .pth, .bin: refused
+            unread), of no known family, or does not fit `config`: all names
+            and shapes that differ are listed. Infinity or NaN in a weight.
+
+    Source: Dosovitskiy et al. 2021, section 3.2: a new head starts at zero,
+        positions are interpolated in two dimensions.
+    Deviates: safetensors have no checksum: a number that changed on the disk
+        is found only if it became infinite or NaN. The .npz have one.
+    """
+    if not isinstance(config, ViTConfig):
+        raise TypeError(
+            f"config must be a ViTConfig, got {type(config).__name__}"
+        )
+    require.boolean("resize_positions", resize_positions)
+    require.boolean("new_head", new_head)
+    with torch.device("meta"):
+        wanted = _named_as_in_timm(VisionTransformer(config))
+    with open_weights(path) as file:
+        reader = _Reader(file, config, resize_positions, new_head)
+        state = reader.read(wanted)
+    model = VisionTransformer(config)
+    model.load_state_dict(
+        {key: state[_timm(key)] for key in model.state_dict()}
+    )
+    return model.eval()
+
+
+def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
+    """Write the weights of a model under the names that timm gives them.
+
+    The file appears whole or not at all.
+
+    Args:
+        path: Where to; a name that ends in .safetensors.
+        model: The model.
+
+    Raises:
+        TypeError: `path` is no path, or `model` no VisionTransformer.
+        OSError: The folder does not exist, is read-only or full.
+    """
+    if not isinstance(model, VisionTransformer):
+        raise TypeError(
+            f"model must be a VisionTransformer, got {type(model).__name__}"
+        )
+    facts = {"config": asdict(model.config)}
+    write_checkpoint(path, _named_as_in_timm(model), facts)
+
+
+def _timm(key: str) -> str:
+    """Return timm's name of a weight; one alone differs from ours."""
+    return key.replace("pos_embed.weight", "pos_embed")
+
+
+def _named_as_in_timm(model: VisionTransformer) -> dict[str, Tensor]:
+    return {_timm(key): tensor for key, tensor in model.state_dict().items()}
+
+
+class _Reader:
+    """Reads what one model wants from one file, once all of it fits."""
+
+    def __init__(
+        self, file: WeightFile, config: ViTConfig, resize: bool, new_head: bool
+    ) -> None:
+        self.file, self.config = file, config
+        self.resize, self.new_head = resize, new_head
+        self.family = find_family(file)
+
+    def read(self, wanted: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return the weights; `wanted` has their shapes, named as in timm."""
+        parts = {
+            key: self._parts(key, tensor)
+            for key, tensor in wanted.items()
+            if not (self.new_head and key.startswith("head"))
+        }
+        self._require_names({x.name for part in parts.values() for x in part})
+        self._require_shapes(parts)
+        return {
+            key: self._tensor(key, parts[key])
+            if key in parts
+            else torch.zeros(tensor.shape)
+            for key, tensor in wanted.items()
+        }
+
+    def _parts(self, key: str, tensor: Tensor) -> dict[Layout, Shape]:
+        """Say what makes up a weight: one array of the file, or q, k, v."""
+        config, split = self.config, {key: tensor}
+        if ".attn.qkv." in key and self.family.splits_qkv:
+            head_dim = config.head_dim or config.d_model // config.num_heads
+            dims = (head_dim, head_dim, config.value_dim or head_dim)
+            rows = tensor.split([config.num_heads * dim for dim in dims])
+            names = (key.replace("qkv", part) for part in "qkv")
+            split = dict(zip(names, rows, strict=True))
+        layouts = {self.family.layout(k): part for k, part in split.items()}
+        return {
+            layout: tuple(layout.theirs(part, config.num_heads).shape)
+            for layout, part in layouts.items()
+        }
+
+    def _require_names(self, expected: set[str]) -> None:
+        unused = _PRE_LOGITS + _HEADS if self.new_head else ()
+        ignored = {self.family.layout(key).name for key in unused}
+        missing = expected - self.file.names
+        extra = self.file.names - expected - ignored
+        if missing or extra:
+            raise ValueError(
+                "path must hold the weights that config asks for, got "
+                f"{self.file.path} with the names of {self.family.title}; "
+                f"missing: {_listed(missing)}; extra: {_listed(extra)}"
+            )
+
+    def _require_shapes(self, parts: dict[str, dict[Layout, Shape]]) -> None:
+        wrong, remedies = [], set()
+        for key, part in parts.items():
+            for layout, expected in part.items():
+                found = self.file.shape(layout.name)
+                if self.resize and key == "pos_embed":
+                    self._square(found)
+                elif found != expected:
+                    wrong.append(
+                        f"{layout.name} {found} instead of {expected}"
+                    )
+                    remedies.add(_REMEDIES.get(key, ""))
+        if wrong:
+            raise ValueError(
+                "path must hold the shapes that config asks for, got "
+                f"{self.file.path} with {_listed(wrong)}"
+                + "".join(sorted(remedies))
+            )
+
+    def _square(self, shape: Shape) -> tuple[int, int]:
+        """Return the grid of the file's positions."""
+        prefix, d_model = self.config.num_prefix_tokens, self.config.d_model
+        side = square_side(shape, prefix)
+        if side is None or shape[2] != d_model:
+            raise ValueError(
+                f"path must hold positions (1, {prefix} + side * side, "
+                f"{d_model}) with a side of 1 to {LARGEST_SIDE} for "
+                f"resize_positions, got {self.file.path} with {shape}"
+            )
+        return side, side
+
+    def _tensor(self, key: str, part: dict[Layout, Shape]) -> Tensor:
+        read = [layout.ours(self.file.read(layout.name)) for layout in part]
+        tensor = torch.cat(read)
+        if not self.resize or key != "pos_embed":
+            return tensor
+        return interpolate_positions(
+            tensor,
+            self._square(tuple(tensor.shape)),
+            self.config.grid_size,
+            num_prefix_tokens=self.config.num_prefix_tokens,
+            mode=self.family.interpolation,
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Write down up to eight names, in order, and how many more there are."""
+    names = sorted(names)
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (", ".join(names[:8]) or "none") + more

@@ -1,0 +1,148 @@
+"""The rules that tensors obey; part of `vitedu.require`."""
+
+import torch
+
+
+def rank(name: str, tensor: torch.Tensor, axes: str) -> None:
+    """Require a tensor with one axis per word of `axes`.
+
+    Raises:
+        TypeError: `tensor` is no tensor.
+        ValueError: It has another number of axes.
+    """
+    _tensor(name, tensor)
+    if tensor.ndim != len(axes.split()):
+        raise ValueError(
+            f"{name} must have the axes ({axes}), "
+            f"got shape {tuple(tensor.shape)}"
+        )
+
+
+def floating(name: str, tensor: torch.Tensor) -> None:
+    """Require a tensor of floating-point numbers.
+
+    Raises:
+        TypeError: `tensor` is no tensor, or holds something else.
+    """
+    _tensor(name, tensor)
+    if not tensor.is_floating_point():
+        raise TypeError(
+            f"{name} must hold floating-point numbers, "
+            f"got dtype {tensor.dtype}"
+        )
+
+
+def dtype_of(name: str, tensor: torch.Tensor, weight: torch.Tensor) -> None:
+    """Require numbers of the type of a layer's weights.
+
+    Automatic mixed precision converts by itself; any floating-point type
+    goes in there.
+
+    Raises:
+        TypeError: `tensor` holds numbers of another type.
+    """
+    floating(name, tensor)
+    kind = tensor.device.type
+    # Asked in this order, tensors on the "meta" device pass as well: they
+    # have shapes alone, and know no mixed precision.
+    if tensor.dtype != weight.dtype and not (
+        torch.amp.is_autocast_available(kind)
+        and torch.is_autocast_enabled(kind)
+    ):
+        raise TypeError(
+            f"{name} must have the dtype of the weights, {weight.dtype}, "
+            f"got {tensor.dtype}"
+        )
+
+
+def tokens(name: str, tensor: torch.Tensor, weight: torch.Tensor) -> None:
+    """Require tokens (batch, length, d_model) that fit a layer's weights.
+
+    Args:
+        name: Name of the argument.
+        tensor: What was given.
+        weight: A parameter of the layer whose last axis is d_model.
+
+    Raises:
+        TypeError: `tensor` is no tensor, or has another dtype.
+        ValueError: It has other axes or another width.
+    """
+    rank(name, tensor, "batch length d_model")
+    if tensor.shape[-1] != weight.shape[-1]:
+        raise ValueError(
+            f"{name} must have d_model = {weight.shape[-1]} features, "
+            f"got {tensor.shape[-1]}"
+        )
+    dtype_of(name, tensor, weight)
+
+
+def integers(name: str, tensor: torch.Tensor) -> None:
+    """Require a tensor of integers.
+
+    Raises:
+        TypeError: `tensor` is no tensor, or holds something else.
+    """
+    _tensor(name, tensor)
+    dtype = tensor.dtype
+    if dtype == torch.bool or dtype.is_floating_point or dtype.is_complex:
+        raise TypeError(f"{name} must hold integer ids, got dtype {dtype}")
+
+
+def ids(name: str, tensor: torch.Tensor, size: int) -> None:
+    """Require token ids (batch, length) from 0 to `size` - 1.
+
+    On an accelerator the range is left to the look-up, which would otherwise
+    have to wait for this check.
+
+    Raises:
+        TypeError: `tensor` is no tensor, or does not hold integers.
+        ValueError: It has other axes, or an id is outside the vocabulary.
+    """
+    rank(name, tensor, "batch length")
+    integers(name, tensor)
+    if tensor.device.type != "cpu" or tensor.numel() == 0:
+        return
+    low, high = tensor.min().item(), tensor.max().item()
+    if low < 0 or high >= size:
+        raise ValueError(
+            f"{name} must lie in 0 to {size - 1}, got {low} to {high}"
+        )
+
+
+def queries_keys_values(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
+) -> None:
+    """Require q, k, v (batch, heads, length, dim) that belong together.
+
+    Raises:
+        TypeError: One is no tensor of floating-point numbers, or they have
+            several dtypes.
+        ValueError: One has other axes, another batch or number of heads than
+            q; k another width than q; v another length than k.
+    """
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        rank(name, tensor, "batch heads length head_dim")
+        floating(name, tensor)
+        if tensor.dtype != q.dtype:
+            raise TypeError(
+                f"{name} must have the dtype of q, {q.dtype}, "
+                f"got {tensor.dtype}"
+            )
+        if tensor.shape[:2] != q.shape[:2]:
+            raise ValueError(
+                f"{name} must have the batch and heads of q, "
+                f"{tuple(q.shape[:2])}, got {tuple(tensor.shape[:2])}"
+            )
+    if k.shape[-1] != q.shape[-1]:
+        raise ValueError(
+            f"k must have the head_dim of q, {q.shape[-1]}, got {k.shape[-1]}"
+        )
+    if v.shape[-2] != k.shape[-2]:
+        raise ValueError(
+            f"v must hold one row per key, {k.shape[-2]}, got {v.shape[-2]}"
+        )
+
+
+def _tensor(name: str, value: object) -> None:
+    if not isinstance(value, torch.Tensor):
+        raise TypeError(f"{name} must be a tensor, got {type(value).__name__}")

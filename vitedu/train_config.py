@@ -1,0 +1,54 @@
+"""How a model is trained: the numbers of a recipe."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from vitedu import require
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How a model is trained: AdamW with a one-cycle learning rate.
+
+    Attributes:
+        num_epochs: Passes over the training data.
+        learning_rate: The highest rate, reached after the warm-up.
+        warmup: Share of the steps in which the rate rises, in (0, 1).
+        weight_decay: Decoupled decay of every parameter.
+        label_smoothing: Share of the target spread over all classes, in
+            [0, 1).
+        max_grad_norm: Longer gradients are shortened to this length.
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range.
+
+    Source: Loshchilov & Hutter 2019 (AdamW); Smith & Topin 2018 (one cycle).
+    Derived in: 14-training-a-vit
+    """
+
+    num_epochs: int
+    learning_rate: float = 1e-3
+    warmup: float = 0.2
+    weight_decay: float = 0.05
+    label_smoothing: float = 0.0
+    max_grad_norm: float = 1.0
+
+    def __post_init__(self) -> None:
+        require.positive_int("num_epochs", self.num_epochs)
+        require.number("learning_rate", self.learning_rate, above=0)
+        require.number("warmup", self.warmup, above=0, below=1)
+        require.number("weight_decay", self.weight_decay, at_least=0)
+        require.rate("label_smoothing", self.label_smoothing)
+        require.number("max_grad_norm", self.max_grad_norm, above=0)
+
+    @classmethod
+    def digits(cls, **changes) -> Self:
+        """The recipe of chapter 14; chosen on validation images only."""
+        recipe = {
+            "num_epochs": 28,
+            "learning_rate": 4e-3,
+            "weight_decay": 0.2,
+            "label_smoothing": 0.05,
+        }
+        return cls(**(recipe | changes))
