@@ -110,7 +110,7 @@ def test_each_part_of_a_block():
         "images": 0,
         "norms": 2 * (768 + 2),
         "dropout": 0,
-        "attention": 6 * 768 + 12,
+        "attention": 5 * 768 + 12,
         "attention_maps": 0,
         "feed_forward": 9 * 768,
         "head": 0,

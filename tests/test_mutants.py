@@ -95,21 +95,17 @@ MUTANTS = [
     Mutant(
         "heads split by a view without a transpose",
         "attention",
-        "-1, (len(dims), self.num_heads, dims[0])\n"
-        "            ).permute(2, 0, 3, 1, 4)",
-        "-1, (len(dims), self.num_heads * dims[0])\n"
-        "            ).permute(2, 0, 1, 3).reshape(\n"
-        "                len(dims), len(x), self.num_heads, -1, dims[0]\n"
-        "            )",
+        "part.unflatten(-1, (self.num_heads, dim)).transpose(1, 2)",
+        "part.reshape(len(x), self.num_heads, -1, dim)",
         SELF,
     ),
     Mutant(
         "q, k and v stacked within each head",
         "attention",
-        "-1, (len(dims), self.num_heads, dims[0])\n"
-        "            ).permute(2, 0, 3, 1, 4)",
-        "-1, (self.num_heads, len(dims), dims[0])\n"
-        "            ).permute(3, 0, 2, 1, 4)",
+        "        parts = projected.split("
+        "[self.num_heads * dim for dim in dims], -1)",
+        "        stacked = projected.unflatten(-1, (self.num_heads, -1))\n"
+        "        parts = [x.flatten(2) for x in stacked.split(dims, -1)]",
         SELF,
     ),
     Mutant(

@@ -278,15 +278,9 @@ class MultiHeadAttention(nn.Module):
             projected = F.linear(
                 x, self.qkv.weight[rows], None if bias is None else bias[rows]
             )
-        if len(set(dims)) == 1:
-            split = projected.unflatten(
-                -1, (len(dims), self.num_heads, dims[0])
-            ).permute(2, 0, 3, 1, 4)
-            # One copy here, where the kernel would make one of each part.
-            return split.contiguous().unbind(0)
         parts = projected.split([self.num_heads * dim for dim in dims], -1)
         return tuple(
-            rearrange(part, "b n (heads d) -> b heads n d", d=dim)
+            part.unflatten(-1, (self.num_heads, dim)).transpose(1, 2)
             for part, dim in zip(parts, dims, strict=True)
         )
 

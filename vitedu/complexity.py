@@ -97,7 +97,7 @@ def receptive_field(
     Args:
         num_layers: Layers on top of one another.
         window: Tokens that a token sees in one layer.
-        dilated: Whether layer i, counted from 0, reads every `window`**i-th
+        dilated: Whether layer i, counted from 0, reads every ``window**i``-th
             token instead of neighbours.
 
     Returns:

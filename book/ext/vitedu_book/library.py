@@ -41,7 +41,7 @@ def builds_on(library: Path) -> dict[str, list[str]]:
     """
     names, found = modules(library), {}
     for name in names:
-        needed = _imports(library, name, names) - {name, "require"}
+        needed = _imports(library, name, names) - {"require"}
         found[name] = [other for other in names if other in needed]
     return found
 
