@@ -205,6 +205,7 @@ def test_65_million_need_a_larger_vocabulary():
     assert min(range(37_000, 45_000), key=distance) == 40_813
 
 
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 def test_the_layers_of_pytorch_have_as_many():
     layer = nn.TransformerEncoderLayer(512, 8, 2048, device="meta")
     counts = parameter_counts(

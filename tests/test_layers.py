@@ -280,9 +280,9 @@ def test_a_decoder_block_skips_each_branch_for_whole_samples(norm_first):
     assert len(outs) == 8
 
 
-def test_post_norm_is_the_default_of_a_decoder_block():
+def test_pre_norm_is_the_default_of_a_decoder_block_too():
     block = make_decoder_block()
-    assert not block.norm_first
+    assert block.norm_first
     assert block.norm1.eps == block.norm2.eps == block.norm3.eps == 1e-6
     assert make_decoder_block(layer_norm_eps=0.1).norm3.eps == 0.1
 

@@ -187,7 +187,7 @@ class DecoderBlock(nn.Module):
         mlp: FeedForward,
         *,
         drop_path: float = 0.0,
-        norm_first: bool = False,
+        norm_first: bool = True,
         layer_norm_eps: float = 1e-6,
     ) -> None:
         super().__init__()
