@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "complexity": "",
     "vit": "config patches positional attention layers",
     "training": "config checkpoints",
-    "weight_files": "",
+    "weight_files": "checkpoints",
     "weight_formats": "weight_files",
     "pretrained_config": "config weight_files weight_formats",
     "pretrained": "config vit positional checkpoints weight_files "

@@ -249,3 +249,12 @@ def run(**changes):
 def test_deletion_refuses(changes, error, message):
     with refuses(error, message):
         run(**changes)
+
+
+def test_a_model_in_training_mode_is_refused():
+    model = nn.Sequential(nn.Flatten(), nn.Dropout(0.5), nn.Linear(16, 3))
+    images, labels = torch.ones(2, 1, 4, 4), torch.tensor([0, 1])
+    scores = torch.ones(2, 4)
+    with refuses(ValueError, "got Sequential in training mode"):
+        deletion_test(model, images, labels, scores, patch_size=2)
+    deletion_test(model.eval(), images, labels, scores, patch_size=2)

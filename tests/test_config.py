@@ -1,6 +1,6 @@
 """Configs: frozen, checked when made, presets as published."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, asdict
 
 import pytest
 from helpers import refuses
@@ -169,3 +169,9 @@ def test_train_config_refuses_other_types():
         TrainConfig(num_epochs=2.5)
     with refuses(TypeError, "learning_rate must be a number, got '1e-3'"):
         TrainConfig(num_epochs=1, learning_rate="1e-3")
+
+
+def test_a_pair_may_come_as_a_list_and_is_a_pair_then():
+    config = ViTConfig(image_size=[32, 48], patch_size=[8, 16])
+    assert config == ViTConfig(image_size=(32, 48), patch_size=(8, 16))
+    assert hash(config) == hash(ViTConfig(**asdict(config)))

@@ -542,7 +542,7 @@ def test_a_trained_model_says_what_it_has_learned():
     ("changes", "error", "message"),
     [
         ({"model": nn.Linear(2, 3)}, TypeError, "model must be a Transformer"),
-        ({"src": SRC.double()}, TypeError, "src must hold integer ids, got"),
+        ({"src": SRC.double()}, TypeError, "src must hold integer ids of 32"),
         ({"src": SRC[0]}, ValueError, "src must have the axes (batch length)"),
         ({"src": SRC + 1}, ValueError, "src must lie in 0 to 6, got 1 to 7"),
         ({"src": SRC[:0]}, ValueError, "src must hold at least one token"),
@@ -637,3 +637,21 @@ def test_the_divisor_and_the_list_refuse():
     assert math.isfinite(length_divisor(10**6, 49.9))
     with refuses(ValueError, "size must be at least 1, got 0"):
         NBest(0)
+
+
+def test_of_tokens_that_are_equally_likely_no_more_than_k_are_drawn():
+    model = make()
+    with torch.no_grad():
+        model.generator.weight.zero_()
+    drawn = set()
+    for seed in range(20):
+        found = sample_tokens(
+            model,
+            SRC,
+            **IDS,
+            max_len=4,
+            top_k=2,
+            generator=torch.Generator().manual_seed(seed),
+        )
+        drawn |= set(found.best[:, 0].tolist())
+    assert len(drawn) == 2

@@ -104,7 +104,8 @@ def test_causal_mask_refuses():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
 def test_padding_mask_refuses_what_are_no_ids(dtype):
     with refuses(
-        TypeError, f"tokens must hold integer ids, got dtype {dtype}"
+        TypeError,
+        f"tokens must hold integer ids of 32 or 64 bits, got dtype {dtype}",
     ):
         padding_mask(torch.ones(2, 3, dtype=dtype), 0)
 

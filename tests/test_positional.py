@@ -365,3 +365,27 @@ def test_interpolation_refuses(changes, error, message):
     }
     with refuses(error, message):
         interpolate_positions(**(arguments | changes))
+
+
+def test_the_table_grows_with_the_length_only():
+    encoding = SinusoidalPositionEncoding(6)
+    for dtype in (torch.float64, torch.float32) * 4:
+        encoding(torch.zeros(1, 10, 6, dtype=dtype))
+    assert len(encoding._table) == 10
+    encoding(torch.zeros(1, 11, 6))
+    assert len(encoding._table) == 20
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    [SinusoidalPositionEncoding(4), SinusoidalPositionEncoding2d((2, 3), 4)],
+)
+def test_copies_leave_the_table_behind(encoding):
+    tokens = torch.zeros(1, 6, 4)
+    torch.func.grad(lambda x: encoding(x).sum())(tokens)
+    for twin in (
+        copy.deepcopy(encoding),
+        pickle.loads(pickle.dumps(encoding)),
+    ):
+        assert len(twin._table) == 0
+        assert torch.equal(twin(tokens), encoding(tokens))

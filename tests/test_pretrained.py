@@ -641,3 +641,36 @@ def test_a_damaged_file_gives_no_model(path, kind):
             )
             assert changed <= (kind == "timm")
     assert refused > 90
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"num_heads": 16, "d_model": 64},
+        {"pool": "mean_all"},
+        {"activation": "relu", "layer_norm_eps": 1e-2},
+        {"image_size": (8, 16), "patch_size": (2, 4)},
+    ],
+    ids=str,
+)
+def test_what_was_saved_needs_no_config(tmp_path, changes):
+    torch.manual_seed(0)
+    model = VisionTransformer(ViTConfig.digits(**changes)).eval()
+    torch.nn.init.normal_(model.head.weight)
+    path = tmp_path / "model.safetensors"
+    save_vit(path, model)
+    assert config_of(path) == model.config
+    assert config_of(path, num_classes=3).num_classes == 3
+    images = torch.randn(2, 1, *model.config.image_shape)
+    assert torch.equal(load_vit(path, config_of(path))(images), model(images))
+
+
+@pytest.mark.parametrize(
+    "facts", ["no JSON", "[]", '{"config": 3}', '{"config": {"width": 3}}']
+)
+def test_a_damaged_config_is_refused(tmp_path, facts):
+    path = tmp_path / "model.safetensors"
+    header = {"format": "vitedu-checkpoint-1", "facts": facts}
+    save_file({"norm.weight": torch.ones(3)}, path, metadata=header)
+    with refuses(ValueError, "path must hold a config of ViTConfig's fields"):
+        config_of(path)

@@ -149,7 +149,9 @@ def test_integers():
     require.integers("labels", torch.arange(3))
     for wrong in (torch.ones(2), torch.tensor(True), torch.tensor(1j)):
         with refuses(
-            TypeError, f"labels must hold integer ids, got dtype {wrong.dtype}"
+            TypeError,
+            "labels must hold integer ids of 32 or 64 bits, "
+            f"got dtype {wrong.dtype}",
         ):
             require.integers("labels", wrong)
     with refuses(TypeError, "labels must be a tensor, got list"):

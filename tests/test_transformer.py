@@ -314,7 +314,7 @@ def test_every_sublayer_has_the_rates_of_the_config():
         (
             lambda model: model(SRC.double(), TGT),
             TypeError,
-            "src must hold integer ids, got dtype torch.float64",
+            "src must hold integer ids of 32 or 64 bits, got dtype",
         ),
         (
             lambda model: model(SRC, TGT + 1),
@@ -370,5 +370,17 @@ def test_a_cache_goes_on_and_never_back():
     model = make()
     memory, cache = model.encode(SRC), DecoderCache(2)
     model.decode(TGT, memory, SRC, cache)
-    with refuses(ValueError, "tgt must go on after the 4 tokens of the cache"):
+    with refuses(
+        ValueError, "tgt must hold more than the 4 tokens decoded so far"
+    ):
         model.decode(TGT, memory, SRC, cache)
+
+
+def test_a_refused_step_leaves_the_cache_as_it_was():
+    model = make().eval()
+    memory, cache = model.encode(SRC), DecoderCache(2)
+    model.decode(TGT[:, :2], memory, SRC, cache)
+    with refuses(ValueError, "of the cache, (2, 5), got (2, 4)"):
+        model.decode(TGT[:, :3], memory[:, :4], SRC[:, :4], cache)
+    step = model.decode(TGT[:, :3], memory, SRC, cache)
+    assert_all_close((step,), (model(SRC, TGT[:, :3])[:, 2:],))

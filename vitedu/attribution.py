@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from einops import rearrange, reduce
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitedu import require
 
@@ -134,7 +134,9 @@ def deletion_test(
     Raises:
         TypeError: Arguments of another type.
         ValueError: Sizes that do not fit, labels that are no class, scores
-            that are not finite, or arguments out of range.
+            that are not finite, arguments out of range, or a module in
+            training mode. A new ViT is accepted, and all its areas are 0: its
+            head is zero.
 
     Source: Samek et al. 2017, region perturbation.
     Deviates: The paper deletes 9 x 9 pixels around a point and fills with
@@ -146,6 +148,11 @@ def deletion_test(
     require.choice("answer", answer, ("probability", "logit"))
     require.positive_int("draws", draws)
     require.integer("seed", seed)
+    if isinstance(function, nn.Module) and function.training:
+        raise ValueError(
+            "function must be in evaluation mode, where dropout is off, "
+            f"got {type(function).__name__} in training mode"
+        )
     blank = _blank(images, fill)
 
     def curve(priorities: Tensor) -> Tensor:

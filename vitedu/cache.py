@@ -123,6 +123,16 @@ class DecoderCache:
     def __len__(self) -> int:
         return len(self.blocks[0][0])
 
+    @property
+    def memory_shape(self) -> tuple[int, int]:
+        """Batch and length of the memory that the first step has read.
+
+        Raises:
+            ValueError: There was no step yet.
+        """
+        k, _ = self.blocks[0][1].kept()
+        return k.shape[0], k.shape[2]
+
     def select(self, rows: Int[Tensor, " row"]) -> None:
         """Keep these rows of the batch in every cache, see `KeyValueCache`."""
         for pair in self.blocks:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from vitedu import require
 
-_FORMAT = "vitedu-checkpoint-1"
+FORMAT = "vitedu-checkpoint-1"
 
 
 def write_checkpoint(
@@ -37,7 +37,7 @@ def write_checkpoint(
             name: tensor.clone(memory_format=torch.contiguous_format)
             for name, tensor in tensors.items()
         },
-        metadata={"format": _FORMAT, "facts": json.dumps(facts)},
+        metadata={"format": FORMAT, "facts": json.dumps(facts)},
     )
     handle, temporary = tempfile.mkstemp(
         dir=path.parent, prefix=f".{path.name}.", suffix=".part"
@@ -72,9 +72,9 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise ValueError(
             f"path must be a whole safetensors file, got {path}: {error}"
         ) from error
-    if header.get("format") != _FORMAT:
+    if header.get("format") != FORMAT:
         raise ValueError(
-            f"path must be a checkpoint with format {_FORMAT!r}, "
+            f"path must be a checkpoint with format {FORMAT!r}, "
             f"got {path} with format {header.get('format')!r}"
         )
     return tensors, json.loads(header["facts"])

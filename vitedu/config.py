@@ -49,6 +49,9 @@ class ViTConfig(BlockConfig):
             none.
         position_std: Standard deviation of the initial learned positions.
         class_token_std: That of the initial class and distillation tokens.
+            Where no learned position is added to it, a token of zeros gets
+            very large gradients from the first layer normalisation; 0.02
+            avoids that.
         pool: What the head reads. "class_token"; "mean": there is no class
             token, the head reads the mean of the patches; "mean_patches": the
             same mean, but a class token takes part in the attention;
@@ -92,6 +95,10 @@ class ViTConfig(BlockConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("image_size", "patch_size"):
+            if isinstance(getattr(self, name), list):
+                # As JSON has it; a config is to be hashed and compared.
+                object.__setattr__(self, name, tuple(getattr(self, name)))
         require.number("position_std", self.position_std, at_least=0)
         require.number("class_token_std", self.class_token_std, at_least=0)
         for i in (0, 1):
@@ -241,7 +248,8 @@ class TransformerConfig(BlockConfig):
         if self.tie_source and source != target:
             raise ValueError(
                 "tie_source needs one vocabulary and one padding id, got "
-                f"(vocab_size, pad_id) = {source} and {target}"
+                f"(vocab_size, pad_id) = {source} and {target}; "
+                "tie_source=False keeps two embeddings"
             )
         if self.embedding_scale == "logits" and not self.tie_output:
             raise ValueError(

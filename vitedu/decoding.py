@@ -113,8 +113,9 @@ def sample_tokens(
 
     def choose(following: Tensor) -> Tensor:
         if top_k is not None:
-            least = following.topk(top_k).values[:, -1:]
-            following = following.masked_fill(following < least, -torch.inf)
+            kept, tokens = following.topk(top_k)
+            nothing = torch.full_like(following, -torch.inf)
+            following = nothing.scatter(1, tokens, kept)
         # The likeliest at 0, and no 0 / 0 however small the temperature is.
         gaps = following - following.amax(dim=-1, keepdim=True)
         limits = torch.finfo(gaps.dtype)

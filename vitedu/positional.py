@@ -31,7 +31,14 @@ _MODES = {
 }
 
 
-class SinusoidalPositionEncoding(nn.Module):
+class _Tabulated(nn.Module):
+    """Keeps a table that any copy can make again, and so goes without."""
+
+    def __getstate__(self) -> dict:
+        return self.__dict__ | {"_table": torch.empty(0, self.d_model)}
+
+
+class SinusoidalPositionEncoding(_Tabulated):
     """Add the sinusoids of its position to each token.
 
     The table is made when it is first needed, in the dtype and on the device
@@ -65,11 +72,12 @@ class SinusoidalPositionEncoding(nn.Module):
         _check_tokens(tokens, self.d_model)
         require.integer("start", start, at_least=0)
         stop = start + tokens.shape[1]
-        if stop > len(self._table) or not _same_kind(self._table, tokens):
+        known = len(self._table)
+        if stop > known or not _same_kind(self._table, tokens):
             # Twice as long each time: a sentence that grows token by token
             # then asks for few tables.
             self._table = sinusoidal_table(
-                max(stop, 2 * len(self._table), 1),
+                max(stop, 2 * known, 1) if stop > known else max(known, 1),
                 self.d_model,
                 base=self.base,
                 dtype=tokens.dtype,
@@ -81,7 +89,7 @@ class SinusoidalPositionEncoding(nn.Module):
         return f"d_model={self.d_model}, base={self.base}"
 
 
-class SinusoidalPositionEncoding2d(nn.Module):
+class SinusoidalPositionEncoding2d(_Tabulated):
     """Add the sinusoids of its row and column to each patch of an image.
 
     Args:

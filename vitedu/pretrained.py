@@ -106,7 +106,8 @@ def load_vit(
 def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
     """Write the weights of a model under the names that timm gives them.
 
-    The file appears whole or not at all.
+    The file appears whole or not at all. The config goes with it, so that
+    ``load_vit(path, config_of(path))`` gives the same model.
 
     Args:
         path: Where to; a name that ends in .safetensors.

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import fields as fields_of
 from itertools import count, takewhile
 from typing import Any
 
@@ -22,7 +23,8 @@ _PATCHES = "patch_embed.proj.weight"
 def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     """Read a config off the names and shapes in a file of weights.
 
-    The number of heads is in .npz files alone. For Hugging Face it is taken
+    A file of `save_vit` holds its config, which is returned. In others the
+    number of heads is in .npz files alone. For Hugging Face it is taken
     from the `config.json` in the same folder, if there is one, with epsilon
     and activation. Otherwise heads are assumed to be 64 wide, as in all
     models of the paper but the largest, whose heads are 80 wide.
@@ -35,14 +37,16 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
         A config for `load_vit`. Images are taken to be square.
 
     Raises:
-        TypeError, ValueError: As for `load_vit`; a `config.json` that is
-            damaged; a width that 64 does not divide where `num_heads` is not
-            given; positions without a square grid where `image_size` is not;
-            changes that `ViTConfig` refuses.
+        TypeError, ValueError: As for `load_vit`; a `config.json` or a saved
+            config that is damaged; a width that 64 does not divide where
+            `num_heads` is not given; positions without a square grid where
+            `image_size` is not; changes that `ViTConfig` refuses.
 
     Source: Dosovitskiy et al. 2021, table 1, for the width of a head.
     """
     with open_weights(path) as file:
+        if file.facts:
+            return ViTConfig(**(_saved(file) | changes))
         facts = _Facts(file, find_family(file))
         fields = facts.settings() | facts.sizes() | facts.choices() | changes
         if "image_size" not in fields:
@@ -50,6 +54,21 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     if "num_heads" not in fields:
         fields["num_heads"] = _heads_of_64(fields["d_model"])
     return ViTConfig(**fields)
+
+
+def _saved(file: WeightFile) -> dict[str, Any]:
+    """Return the fields of the config that `save_vit` has written."""
+    known = {field.name for field in fields_of(ViTConfig)}
+    try:
+        saved = dict(json.loads(file.facts)["config"])
+        if not saved.keys() <= known:
+            raise ValueError(f"unknown fields {sorted(saved.keys() - known)}")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(
+            f"path must hold a config of ViTConfig's fields, got {file.path}: "
+            f"{error!r}"
+        ) from error
+    return saved
 
 
 def _heads_of_64(d_model: int) -> int:

@@ -211,6 +211,10 @@ class Pairs:
 def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
     """Make a loader of shuffled `Pairs`; a last incomplete one is left out.
 
+    For each batch, ``model(batch.src, batch.tgt_input)`` gives logits, and
+    ``F.cross_entropy(logits.flatten(0, 1), batch.tgt_labels.flatten(),
+    ignore_index=0)`` the loss.
+
     Args:
         pairs: All training pairs.
         batch_size: Pairs per batch, at most all of them.

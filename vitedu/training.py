@@ -160,7 +160,8 @@ def fit(
     """Train `model` on `loader` by cross-entropy, in place.
 
     Args:
-        model: Maps a batch of inputs to logits (batch, class).
+        model: Maps a batch of inputs to logits (batch, class). Two inputs
+            (a Transformer) or two outputs (distillation) need another loop.
         loader: Yields (inputs, targets); targets are class numbers.
         config: Optimiser, schedule, epochs.
         evaluate: Called after each epoch with the model in evaluation mode

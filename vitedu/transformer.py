@@ -47,11 +47,8 @@ class TokenEmbedding(nn.Module):
                 f"pad_id must be below vocab_size = {vocab_size}, got {pad_id}"
             )
         self.tokens = nn.Embedding(vocab_size, config.d_model, pad_id)
-        self.scale = (
-            config.d_model**0.5
-            if config.embedding_scale == "embedding"
-            else 1.0
-        )
+        grows = config.embedding_scale == "embedding"
+        self.scale = config.d_model**0.5 if grows else 1.0
         self.positions = _positions(config)
         self.drop = nn.Dropout(config.first_dropout)
         self.norm = _norm(config, config.embedding_norm)
@@ -162,7 +159,8 @@ class Transformer(nn.Module):
     """Translate: read a source sentence, predict the next target token.
 
     Masks are made here, where the model meets the data: nobody attends to
-    padding, and a target token sees itself and those before it.
+    padding, and a target token sees itself and those before it. The parts:
+    `src_embed`, `tgt_embed`, `encoder`, `decoder` and the map `generator`.
 
     Args:
         config: Sizes, rates, choices.
@@ -175,7 +173,7 @@ class Transformer(nn.Module):
     Source: Vaswani et al. 2017, section 3, figure 1.
     Deviates: No dropout on attention weights unless asked for: the article
         does not mention any, its code has it. Initial weights: Xavier, with
-        q, k and v drawn apart; the article does not say.
+        q, k and v drawn apart, and PyTorch's biases; it does not say.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
@@ -230,7 +228,8 @@ class Transformer(nn.Module):
             tgt: All target tokens so far, those in the cache included.
             memory: What `encode` has made of `src`.
             src: The source tokens; their padding stays hidden.
-            cache: What earlier calls have computed; None computes all.
+            cache: What earlier calls computed for this memory, which is
+                not read again; None computes all.
         """
         require.ids("tgt", tgt, self.config.tgt_vocab_size)
         require.ids("src", src, self.config.src_vocab_size)
@@ -245,8 +244,13 @@ class Transformer(nn.Module):
         start = 0 if cache is None else len(cache)
         if tgt.shape[1] <= start:
             raise ValueError(
-                f"tgt must go on after the {start} tokens of the cache, "
+                f"tgt must hold more than the {start} tokens decoded so far, "
                 f"got {tgt.shape[1]}"
+            )
+        if start and cache.memory_shape != memory.shape[:2]:
+            raise ValueError(
+                "memory must have the (batch, length) of the cache, "
+                f"{cache.memory_shape}, got {tuple(memory.shape[:2])}"
             )
         past = causal_mask(tgt.shape[1], device=tgt.device)[:, :, start:]
         x = self.decoder(

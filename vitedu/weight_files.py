@@ -15,6 +15,7 @@ from safetensors import safe_open
 from torch import Tensor
 
 from vitedu import require
+from vitedu.checkpoints import FORMAT
 
 # What numpy writes before the numbers is far shorter.
 _LONGEST_HEADER = 16_384
@@ -60,10 +61,13 @@ class WeightFile(ABC):
     Attributes:
         path: Where it lies.
         names: What the weights are called in it.
+        facts: What this library has written beside the weights, as JSON;
+            empty in files of others.
     """
 
     path: Path
     names: frozenset[str]
+    facts: str = ""
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Read the sizes of one weight, not its numbers.
@@ -111,6 +115,9 @@ class _Safetensors(WeightFile):
     def __init__(self, path: Path, file: safe_open) -> None:
         self.path, self._file = path, file
         self.names = frozenset(file.keys())
+        header = file.metadata() or {}
+        if header.get("format") == FORMAT:
+            self.facts = header.get("facts", "")
 
     def _header(self, name: str) -> tuple[tuple[int, ...], str, bool]:
         with _whole(self.path):
