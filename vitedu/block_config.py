@@ -104,6 +104,12 @@ class BlockConfig:
             )
 
     @property
+    def head_widths(self) -> tuple[int, int]:
+        """Return (head_dim, value_dim), with None replaced by its meaning."""
+        head_dim = self.head_dim or self.d_model // self.num_heads
+        return head_dim, self.value_dim or head_dim
+
+    @property
     def attention(self) -> dict[str, Any]:
         """The arguments of `MultiHeadAttention`, by name."""
         return {

@@ -50,8 +50,7 @@ def head_widths(config: BlockConfig) -> tuple[int, int]:
         raise TypeError(
             f"config must be a BlockConfig, got {type(config).__name__}"
         )
-    head_dim = config.head_dim or config.d_model // config.num_heads
-    return head_dim, config.value_dim or head_dim
+    return config.head_widths
 
 
 def _vit(config: ViTConfig) -> dict[str, int]:
