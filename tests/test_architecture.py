@@ -61,17 +61,18 @@ MAY_IMPORT = {
     "mask_formats": "masks",
     "notebook": "plots",
     "checks": "masks attention",
-    "exercises": "checks masks patches attention analysis",
 }
 MODULES = sorted(LIBRARY.glob("*.py"))
+# Each may import everything but the others.
+EXERCISES = sorted(LIBRARY.glob("exercises/*.py"))
 WIDGETS = sorted(LIBRARY.glob("widgets/*.py"))
 each_module = pytest.mark.parametrize(
     "path", MODULES, ids=[path.stem for path in MODULES]
 )
 each_file = pytest.mark.parametrize(
     "path",
-    MODULES + WIDGETS,
-    ids=[str(path.relative_to(LIBRARY)) for path in MODULES + WIDGETS],
+    MODULES + EXERCISES + WIDGETS,
+    ids=lambda path: str(path.relative_to(LIBRARY)),
 )
 
 
@@ -118,6 +119,16 @@ def test_every_module_has_a_row_and_every_row_a_module():
 def test_modules_import_what_their_row_allows(path):
     allowed = {*MAY_IMPORT[path.stem].split(), "require"} - {path.stem}
     assert internal(parse(path)) <= allowed
+
+
+@each_module
+def test_no_module_needs_the_exercises(path):
+    assert "exercises" not in internal(parse(path))
+
+
+@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
+def test_the_exercises_of_a_chapter_need_no_others(path):
+    assert not internal(parse(path)) & {"exercises", "widgets"}
 
 
 @pytest.mark.parametrize("path", WIDGETS, ids=lambda path: path.stem)
@@ -219,7 +230,7 @@ def test_chapters_define_no_name_of_the_library(chapter):
     names = {
         node.name
         for path in MODULES
-        if path.stem not in ("exercises", "require", "require_tensors")
+        if path.stem not in ("require", "require_tensors")
         for node in public(parse(path))
     }
     for code in cells(chapter, "code"):

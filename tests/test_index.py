@@ -5,7 +5,7 @@ import pydoc
 import sys
 
 import pytest
-from test_architecture import LIBRARY, MODULES, ROOT, WIDGETS
+from test_architecture import EXERCISES, LIBRARY, MODULES, ROOT, WIDGETS
 
 sys.path.insert(0, str(ROOT / "book" / "ext"))
 
@@ -17,9 +17,9 @@ LISTED = modules(LIBRARY)
 def test_every_module_is_listed_once():
     found = {
         ".".join(path.relative_to(LIBRARY).with_suffix("").parts)
-        for path in [*MODULES, *WIDGETS]
-    } - {"__init__", "widgets.__init__"}
-    assert sorted(LISTED) == sorted(found | {"widgets"})
+        for path in [*MODULES, *EXERCISES, *WIDGETS]
+    } - {"__init__", "widgets.__init__", "exercises.__init__"}
+    assert sorted(LISTED) == sorted(found | {"widgets", "exercises"})
 
 
 @pytest.mark.parametrize("name", LISTED)

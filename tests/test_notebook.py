@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import random
 import re
 
@@ -197,9 +198,70 @@ def test_claim_refuses(shown, change, message):
     assert shown == []
 
 
-def test_reveal_hides_the_answer_and_escapes():
-    text = notebook.reveal("How much is 1 < 2?", "True & <b>sure</b>").data
-    assert text == (
-        '<details class="predict"><summary>How much is 1 &lt; 2?</summary>'
-        "<p>True &amp; &lt;b&gt;sure&lt;/b&gt;</p></details>"
+RUNG = {"difference": 2.5e-16, "tolerance": 1e-12}
+
+
+def test_a_rung_that_holds_carries_its_entry(shown):
+    notebook.rung("a-rung", "a <loop>", "a product", **RUNG)
+    assert repr(shown[0]) == (
+        "Rung: a <loop> = a product (largest difference 2.5e-16)"
     )
+    text = shown[0]._repr_html_()
+    assert text.startswith('<p class="rung" id="rung-a-rung" data-rung="')
+    assert "a &lt;loop&gt; = a product" in text
+    entry = re.search(r'data-rung="([^"]*)"', text)[1]
+    names = {"name": "a-rung", "lower": "a <loop>", "upper": "a product"}
+    assert json.loads(html.unescape(entry)) == names | RUNG
+
+
+@pytest.mark.parametrize("difference", [2e-12, -1e-16, math.nan, math.inf])
+def test_a_rung_that_does_not_hold_stops(shown, difference):
+    with pytest.raises(AssertionError, match="rung 'r': a difference of"):
+        notebook.rung("r", "a", "b", difference, tolerance=1e-12)
+    assert shown == []
+
+
+OPTIONS = {2: "As 1 < 2.", "a <lot>": "Think & count."}
+
+
+def test_a_prediction_is_escaped_and_says_which_option_is_right():
+    guess = notebook.predict("How much is 1 < 2?", OPTIONS, right=2)
+    assert repr(guess) == "Guess first: How much is 1 < 2? (2, a <lot>)"
+    text = guess._repr_html_()
+    assert "How much is 1 &lt; 2?</legend>" in text
+    assert re.search(r"<label><input [^>]*> a &lt;lot&gt;</label>", text)
+    assert "<p data-right><strong>Right.</strong> As 1 &lt; 2.</p>" in text
+    assert "<p><strong>Not quite.</strong> Think &amp; count.</p>" in text
+    assert text.count("<p data-right>") == 1
+
+
+def test_questions_have_buttons_of_their_own():
+    def names(question):
+        text = notebook.predict(question, OPTIONS, right=2)._repr_html_()
+        return set(re.findall(r'type="radio" name="([^"]*)"', text))
+
+    assert len(names("One?")) == 1
+    assert names("One?") == names("One?")
+    assert names("One?").isdisjoint(names("Two?"))
+
+
+def test_a_prediction_brings_its_style_where_no_site_has_it(monkeypatch):
+    def styled():
+        guess = notebook.predict("?", OPTIONS, right=2)
+        return guess._repr_html_().startswith("<style>/* A question of the")
+
+    monkeypatch.setenv("VITEDU_BUILD", "1")
+    assert not styled()
+    monkeypatch.delenv("VITEDU_BUILD")
+    assert styled()
+
+
+def test_the_style_knows_as_many_options_as_are_allowed():
+    """The seventh answer would never unfold."""
+    options = dict.fromkeys(range(1, 8), "Yes.")
+    with refuses(ValueError, "options must hold 2 to 6 answers, got 7"):
+        notebook.predict("?", options, right=1)
+    del options[7]
+    text = notebook.predict("?", options, right=1)._style()
+    for number in options:
+        assert f"label:nth-child({number}) :checked" in text

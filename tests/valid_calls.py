@@ -816,8 +816,22 @@ CALLS = {
         seeds=(1, size()),
         decimals=(None, size(at_least=0, optional=True)),
     ),
-    "notebook.reveal": call(
-        notebook.reveal, question=("?", not_a(str)), answer=("!", not_a(str))
+    "notebook.rung": call(
+        notebook.rung,
+        name=("half", not_a(str)),
+        lower=("a half", not_a(str)),
+        upper=("two quarters", not_a(str)),
+        difference=(0.0, values(None, "three", [3], 3j, {}, torch.ones(2))),
+        tolerance=(0.0, number(at_least=0)),
+    ),
+    "notebook.predict": call(
+        notebook.predict,
+        question=("?", not_a(str)),
+        options=(
+            {1: "One.", 2: "Two."},
+            values(None, "one", [1, 2], {}, {1: "One."}, {1: "One.", 2: 2}),
+        ),
+        right=(1, values(3, None, "1")),
     ),
     "numerals.chinese_numeral": call(
         numerals.chinese_numeral, number=(7, size(0, below=10**8 + 1))

@@ -64,12 +64,26 @@ Tools of the book
     plots              one look for every figure
     notebook           what the cells of a chapter call
     checks             proofs of equality, verdicts on answers
-    exercises          the checks of the exercises
+
+Exercises
+    exercises             what a check does
+    exercises.chapter_01  why attention
+    exercises.chapter_02  positional encoding
+    exercises.chapter_03  scaled dot-product attention
+    exercises.chapter_04  masking
+    exercises.chapter_05  multi-head attention
+    exercises.chapter_06  residuals, norms, feed-forward
+    exercises.chapter_14  training a ViT
+    exercises.chapter_16  looking inside
 
 Explorers
-    widgets                     the classes that a chapter shows
-    widgets.base                what all explorers share
-    widgets.attention_plane     a query turns in the plane, the output follows
-    widgets.softmax_scaling     scores, weights and gradients, with a scale
-    widgets.attention_distance  how far each head looks, and where
+    widgets                      the classes that a chapter shows
+    widgets.base                 what all explorers share
+    widgets.attention_plane      a query turns in the plane, the output follows
+    widgets.positional_encoding  sines, cosines and the offsets they show
+    widgets.softmax_scaling      scores, weights and gradients, with a scale
+    widgets.mask_editor          who sees whom: fill, multiply, leak
+    widgets.head_viewer          where each head looks from a chosen token
+    widgets.norm_axes            which numbers a norm averages together
+    widgets.attention_distance   how far each head looks, and where
 """

@@ -148,7 +148,7 @@ class MultiHeadAttention(nn.Module):
             inputs of another width or dtype.
 
     Source: Vaswani et al. 2017, section 3.2.2.
-    Derived in: 03-scaled-dot-product-attention
+    Derived in: 05-multi-head-attention
     """
 
     def __init__(

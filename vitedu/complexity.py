@@ -50,6 +50,7 @@ def layer_flops(
     Deviates: The table names orders of growth and leaves the projections
         out. With them, attention only costs more than its projections beyond
         n = 2 d.
+    Derived in: 01-why-attention
 
     >>> layer_flops("attention", 128, 64), layer_flops("recurrent", 128, 64)
     (4194304, 2097152)
@@ -83,6 +84,7 @@ def sequential_operations(kind: LayerKind, num_tokens: int) -> int:
             of at least 1.
 
     Source: Vaswani et al. 2017, table 1.
+    Derived in: 01-why-attention
     """
     require.choice("kind", kind, _KINDS)
     require.positive_int("num_tokens", num_tokens)
@@ -108,6 +110,7 @@ def receptive_field(
             `dilated` no truth value.
 
     Source: Vaswani et al. 2017, section 4.
+    Derived in: 01-why-attention
 
     >>> [receptive_field(layers, 3) for layers in (1, 2, 3)]
     [3, 5, 7]
@@ -149,6 +152,7 @@ def path_length(
             without a convolution.
 
     Source: Vaswani et al. 2017, table 1.
+    Derived in: 01-why-attention
 
     >>> path_length("convolution", 128, window=3)
     64

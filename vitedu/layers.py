@@ -30,7 +30,7 @@ class FeedForward(nn.Module):
 
     Source: Vaswani et al. 2017, section 3.3; GELU and both dropouts as in
         Dosovitskiy et al. 2021, section 3.1 and appendix B.1.
-    Derived in: 14-training-a-vit
+    Derived in: 06-residuals-norms-feed-forward, 14-training-a-vit
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class DropPath(nn.Module):
     Source: Huang et al. 2016, section 3.
     Deviates: The paper drops for a whole batch and rescales in evaluation;
         here each sample is drawn by itself and the rescaling is in training.
-    Derived in: 14-training-a-vit
+    Derived in: 06-residuals-norms-feed-forward, 14-training-a-vit
     """
 
     def __init__(self, rate: float = 0.0) -> None:
@@ -120,7 +120,7 @@ class EncoderBlock(nn.Module):
 
     Source: Dosovitskiy et al. 2021, equations 2 and 3; post-norm: Vaswani
         et al. 2017, section 3.1.
-    Derived in: 14-training-a-vit
+    Derived in: 06-residuals-norms-feed-forward, 14-training-a-vit
     """
 
     def __init__(

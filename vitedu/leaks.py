@@ -31,8 +31,7 @@ def leaks(
 
     The token is changed in all sequences of the batch at once. Every run
     starts from the same random state, so that dropout falls on the same
-    places. Modes, buffers (such as the statistics of a batch normalisation)
-    and the random state are put back afterwards.
+    places. Modes, buffers and the random state are put back afterwards.
 
     Args:
         function: Turns `inputs` into (batch, output, ...): a module, a method
@@ -52,10 +51,11 @@ def leaks(
         changes. Exactly 0 means that j knows nothing of i.
 
     Raises:
-        TypeError: Arguments of another type, or outputs that are no
-            floating-point numbers.
+        TypeError: Arguments of another type, outputs that are no floats.
         ValueError: Wrong axes, a token that nothing changes, a mode without
             a model, outputs that are NaN or differ between two equal runs.
+
+    Derived in: 04-masking
 
     >>> running_sum = lambda tokens: tokens.cumsum(dim=1)
     >>> leaks(running_sum, torch.zeros(1, 3, 2)) > 0

@@ -1,21 +1,26 @@
-"""What the chapters' cells call: set-up, source by reference, claims."""
+"""What the chapters' cells call: set-up, source, claims, guesses."""
 
+import hashlib
 import html
 import inspect
 import json
 import math
 import os
 import random
+from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
 
 import matplotlib_inline.backend_inline as inline
 import numpy as np
 import torch
-from IPython.display import HTML, Markdown, display
+from IPython.display import Markdown, display
 
 from vitedu import plots, require
 
 _THREADS = 2
+_FOLDED = "What comes next unfolds when you have chosen."
+_MOST_OPTIONS = 6  # as many as the style sheet has rules for
 
 
 def set_up(seed: int = 0) -> None:
@@ -117,7 +122,7 @@ def claim(
             f"within {tolerance:.3g}"
         )
     shown = (
-        f"{value:,.{decimals}f}" if decimals is not None else (f"{value:.4g}")
+        f"{value:,.{decimals}f}" if decimals is not None else f"{value:.4g}"
     )
     sentence = statement.replace("{value}", f"{shown}{unit}")
     entry = {
@@ -129,7 +134,56 @@ def claim(
         "unit": unit,
         "seeds": seeds,
     }
-    display(_Claim(sentence, entry))
+    display(_Entry("claim", sentence, entry))
+
+
+def rung(
+    name: str,
+    lower: str,
+    upper: str,
+    difference: float,
+    *,
+    tolerance: float,
+) -> None:
+    """State that two ways to compute a thing agree: a rung of the ladder.
+
+    The rung enters the page with the ladder of equalities.
+
+    Args:
+        name: A short name, unique in the book.
+        lower: What the rung stands on, such as "attention in loops".
+        upper: What it leads to, such as "attention as matrix products".
+        difference: The largest difference that this page has measured.
+        tolerance: Largest difference allowed; 0 means equal.
+
+    Raises:
+        ValueError: `tolerance` is negative.
+        AssertionError: `difference` is larger than `tolerance`, or no number.
+
+    >>> rung("halves", "a half", "two quarters", 0.0, tolerance=0)
+    Rung: a half = two quarters (largest difference 0)
+    >>> rung("halves", "a half", "a third", 0.17, tolerance=1e-12)
+    Traceback (most recent call last):
+    AssertionError: rung 'halves': a difference of 0.17, more than 1e-12
+    """
+    for key, text in (("name", name), ("lower", lower), ("upper", upper)):
+        require.instance(key, text, str)
+    require.number("tolerance", tolerance, at_least=0)
+    difference = _number("difference", difference)
+    if not 0 <= difference <= tolerance:
+        raise AssertionError(
+            f"rung {name!r}: a difference of {difference:.3g}, "
+            f"more than {tolerance:.3g}"
+        )
+    entry = {
+        "name": name,
+        "lower": lower,
+        "upper": upper,
+        "difference": difference,
+        "tolerance": tolerance,
+    }
+    sentence = f"{lower} = {upper} (largest difference {difference:.2g})"
+    display(_Entry("rung", sentence, entry))
 
 
 def _number(name: str, value: float) -> float:
@@ -140,33 +194,106 @@ def _number(name: str, value: float) -> float:
         raise TypeError(f"{name} must be a number, got {value!r}") from error
 
 
-class _Claim:
-    """A sentence on the page that carries its ledger entry."""
+class _Entry:
+    """A sentence on the page that carries its entry in a ledger."""
 
-    def __init__(self, sentence: str, entry: dict) -> None:
-        self.sentence, self.entry = sentence, entry
+    def __init__(self, kind: str, sentence: str, entry: dict) -> None:
+        self.kind, self.sentence, self.entry = kind, sentence, entry
 
     def __repr__(self) -> str:
-        return f"Claim: {self.sentence}"
+        return f"{self.kind.capitalize()}: {self.sentence}"
 
     def _repr_html_(self) -> str:
         data = html.escape(json.dumps(self.entry, sort_keys=True))
+        name = html.escape(self.entry["name"])
         return (
-            f'<p class="claim" id="claim-{html.escape(self.entry["name"])}" '
-            f'data-claim="{data}">{html.escape(self.sentence)}</p>'
+            f'<p class="{self.kind}" id="{self.kind}-{name}" '
+            f'data-{self.kind}="{data}">{html.escape(self.sentence)}</p>'
         )
 
 
-def reveal(question: str, answer: str) -> HTML:
-    """Hide an answer until the reader has committed to a guess.
+def predict(
+    question: str,
+    options: Mapping[str | int, str],
+    *,
+    right: str | int,
+) -> "_Prediction":
+    """Ask for a guess before the next outputs unfold.
+
+    The outputs of the code cells that directly follow, at most three, stay
+    folded until the reader has chosen, on the site with the paragraph after
+    them. Each choice is told why it is right or wrong. A style sheet alone
+    does this, without scripts; a browser that cannot shows everything.
 
     Args:
         question: What to predict, plain text.
-        answer: What unfolds, plain text.
+        options: From 2 to 6 answers -> what to say to those who choose it.
+        right: The right one of them, computed by the page if it is a number.
+
+    Raises:
+        TypeError: A question or an explanation that is no text.
+        ValueError: Too few or too many options, or none of them right.
+
+    >>> predict("1 + 1?", {2: "Count.", 11: "Those are digits."}, right=1 + 1)
+    Guess first: 1 + 1? (2, 11)
     """
     require.instance("question", question, str)
-    require.instance("answer", answer, str)
-    return HTML(
-        f'<details class="predict"><summary>{html.escape(question)}'
-        f"</summary><p>{html.escape(answer)}</p></details>"
-    )
+    require.instance("options", options, Mapping)
+    if not 2 <= len(options) <= _MOST_OPTIONS:
+        raise ValueError(
+            f"options must hold 2 to {_MOST_OPTIONS} answers, "
+            f"got {len(options)}"
+        )
+    for option, why in options.items():
+        require.instance(f"options[{option!r}]", why, str)
+    if right not in options:
+        raise ValueError(
+            f"right must be one of the options {list(options)}, got {right!r}"
+        )
+    return _Prediction(question, options, right)
+
+
+class _Prediction:
+    """A question with options, each of which unfolds what is said to it."""
+
+    def __init__(
+        self, question: str, options: Mapping[str | int, str], right: str | int
+    ) -> None:
+        self.question, self.options, self.right = question, options, right
+
+    def __repr__(self) -> str:
+        options = ", ".join(map(str, self.options))
+        return f"Guess first: {self.question} ({options})"
+
+    def _repr_html_(self) -> str:
+        digest = hashlib.sha256(repr(self).encode()).hexdigest()[:8]
+        # Without the attribute JupyterLab takes the arrow keys away.
+        alone = "data-lm-suppress-shortcuts"
+        button = f'<input type="radio" name="guess-{digest}" {alone}>'
+        choices = "".join(
+            f"<label>{button} {html.escape(str(option))}</label>"
+            for option in self.options
+        )
+        answers = "".join(
+            f"<p{' data-right' if option == self.right else ''}>"
+            f"<strong>{'Right' if option == self.right else 'Not quite'}."
+            f"</strong> {html.escape(why)}</p>"
+            for option, why in self.options.items()
+        )
+        return (
+            f"{self._style()}"
+            '<fieldset class="vitedu-predict">'
+            f"<legend><span>Guess first.</span> {html.escape(self.question)}"
+            f'</legend><div class="vitedu-choices">{choices}</div>'
+            f'<p class="vitedu-folded">{_FOLDED}</p>'
+            f'<div class="vitedu-answers" role="status">{answers}</div>'
+            "</fieldset>"
+        )
+
+    @staticmethod
+    def _style() -> str:
+        """Return the style sheet, which the site has of its own."""
+        if not is_live():
+            return ""
+        text = files("vitedu").joinpath("predict.css").read_text("utf-8")
+        return f"<style>{text}</style>"

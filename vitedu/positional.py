@@ -55,6 +55,7 @@ class SinusoidalPositionEncoding(_Tabulated):
             fractions; a `start` below 0.
 
     Source: Vaswani et al. 2017, section 3.5.
+    Derived in: 02-positional-encoding
     """
 
     def __init__(self, d_model: int, *, base: float = 10_000.0) -> None:
@@ -167,7 +168,7 @@ class LearnedPositionEmbedding(nn.Module):
 
     Source: Dosovitskiy et al. 2021, section 3.1, equation 1; std 0.02 as in
         the authors' code.
-    Derived in: 14-training-a-vit
+    Derived in: 02-positional-encoding, 14-training-a-vit
     """
 
     def __init__(

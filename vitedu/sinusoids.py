@@ -41,6 +41,7 @@ def sinusoidal_table(
             `dtype` without fractions.
 
     Source: Vaswani et al. 2017, section 3.5.
+    Derived in: 02-positional-encoding
 
     >>> sinusoidal_table(3, 4, base=100.0).round(decimals=3)
     tensor([[ 0.0000,  1.0000,  0.0000,  1.0000],

@@ -2,6 +2,18 @@
 
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
+from vitedu.widgets.head_viewer import HeadViewer
+from vitedu.widgets.mask_editor import MaskEditor
+from vitedu.widgets.norm_axes import NormAxes
+from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
 
-__all__ = ["AttentionDistance", "AttentionPlane", "SoftmaxScaling"]
+__all__ = [
+    "AttentionDistance",
+    "AttentionPlane",
+    "HeadViewer",
+    "MaskEditor",
+    "NormAxes",
+    "PositionalEncoding",
+    "SoftmaxScaling",
+]

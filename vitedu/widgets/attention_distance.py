@@ -52,7 +52,11 @@ class AttentionDistance(Explorer):
     """
 
     files = "attention_distance"
-    parts = ("attention_distance_plot", "attention_distance_map")
+    parts = (
+        "choosing",
+        "attention_distance_plot",
+        "attention_distance_map",
+    )
 
     maps = Array("step image layer head query key", dtype="float16")
     images = Array("image height width")

@@ -1,35 +1,8 @@
 // The left panel of the explorer: one dot a head, depth against distance.
 
-const HOVER_MS = 120;
 const PLOT = { width: 400, height: 330, left: 34, right: 60, top: 10, bottom: 38 };
 const PLOT_RIGHT = PLOT.width - PLOT.right;
 const PLOT_FLOOR = PLOT.height - PLOT.bottom;
-
-// One tab stop for a set of marks; the arrow keys go from mark to mark.
-function choosable(group, marks, neighbour, pick) {
-  function go(event, index) {
-    event.preventDefault();
-    marks[index].focus({ preventScroll: true });
-    pick(index);
-  }
-  group.addEventListener("keydown", (event) => {
-    const index = marks.indexOf(event.target);
-    const stays = event.key === " " || event.key === "Enter";
-    const next = stays ? index : neighbour(index, event.key);
-    if (next !== undefined) go(event, next);
-  });
-  group.addEventListener("click", (event) => {
-    const mark = event.target.closest("[role=radio]");
-    if (mark) go(event, marks.indexOf(mark));
-  });
-}
-
-function markChosen(marks, chosen, tabStop) {
-  marks.forEach((mark, index) => {
-    mark.setAttribute("aria-checked", index === chosen);
-    mark.setAttribute("tabindex", index === tabStop ? 0 : -1);
-  });
-}
 
 // From 0 on, unless all distances are so close together that one would see
 // nothing then.
@@ -115,22 +88,6 @@ function plotDot(layer, head, radius) {
     svg("circle", { class: "ring", r: radius }),
     svg("text", { "text-anchor": "middle", ...label }),
   );
-}
-
-// A mouse on its way elsewhere crosses other marks; only one that rests on a
-// mark chooses it.
-function onRest(marks, pick) {
-  let resting;
-  const stop = () => clearTimeout(resting);
-  marks.forEach((mark, index) => {
-    mark.addEventListener("pointerenter", (event) => {
-      stop();
-      if (event.pointerType !== "mouse") return;
-      resting = setTimeout(() => pick(index), HOVER_MS);
-    });
-    mark.addEventListener("pointerleave", stop);
-  });
-  return stop;
 }
 
 function headPlot(data, pick) {

@@ -10,7 +10,7 @@ import numpy as np
 from traitlets import HasTraits, TraitType
 
 _FOLDER = Path(__file__).parent
-DTYPES = ("float64", "float32", "float16", "int32", "uint8")
+DTYPES = ("float64", "float32", "float16", "int32", "uint8", "bool")
 
 
 class Explorer(anywidget.AnyWidget):
@@ -136,7 +136,12 @@ class Array(TraitType):
             super().__init__()
         else:
             super().__init__(_frozen(np.array(default, dtype)))
-        self.tag(sync=True, to_json=_to_page, required=default is None)
+        self.tag(
+            sync=True,
+            to_json=_to_page,
+            from_json=_from_page,
+            required=default is None,
+        )
 
     def validate(self, obj: HasTraits | None, value: Any) -> np.ndarray:
         if not isinstance(value, np.ndarray):
@@ -203,3 +208,9 @@ def _to_page(array: np.ndarray, widget: Explorer) -> dict[str, Any]:
         "shape": list(array.shape),
         "dtype": array.dtype.name,
     }
+
+
+def _from_page(wire: dict[str, Any], widget: Explorer) -> np.ndarray:
+    """The way back, from `encodeArray` in common.js."""
+    dtype = np.dtype(wire["dtype"]).newbyteorder("<")
+    return np.frombuffer(wire["data"], dtype).reshape(wire["shape"])

@@ -32,6 +32,10 @@ function explorer(el, name, label) {
   const spoken = html("p", { class: "vitedu-hidden", "aria-live": "polite" });
   const root = html("section", {
     class: `vitedu-explorer vitedu-${name}`, "aria-label": label,
+    // In JupyterLab the arrow keys are shortcuts of the notebook, unless the
+    // element that has the focus says this.
+    onfocusin: ({ target }) =>
+      target.setAttribute("data-lm-suppress-shortcuts", "true"),
   });
   el.append(root);
   let timer;
@@ -107,8 +111,13 @@ function range({ label, min, max, step = 1, value, log, format, onInput }) {
     event.preventDefault();
     move(moved);
   }
+  // For a slider whose end depends on another; not for one with `log`.
+  function setMax(number) {
+    max = number;
+    input.max = number;
+  }
   set(value);
-  return { root, input, set };
+  return { root, input, set, setMax };
 }
 
 // `options` is a list of [value, text].
@@ -197,11 +206,18 @@ function decodeArray({ data, shape, dtype }) {
   );
   const typed = {
     float64: Float64Array, float32: Float32Array, int32: Int32Array,
-    uint8: Uint8Array, float16: Uint16Array,
+    uint8: Uint8Array, float16: Uint16Array, bool: Uint8Array,
   }[dtype];
   if (!typed) throw new TypeError(`cannot decode an array of ${dtype}`);
   const raw = new typed(bytes);
   return { data: dtype === "float16" ? fromHalf(raw) : raw, shape };
+}
+
+// The way back, for an array that the page changed: `data` is typed as Python
+// had sent it (not float16).
+function encodeArray({ data, shape }, dtype) {
+  const { buffer, byteOffset, byteLength } = data;
+  return { data: new DataView(buffer, byteOffset, byteLength), shape, dtype };
 }
 
 // IEEE 754 half precision: 1 bit sign, 5 bits exponent, 10 bits fraction.

@@ -1,0 +1,84 @@
+"""The exercises of chapter 3, scaled dot-product attention."""
+
+import pytest
+import torch
+from judging import expect_thought, expect_unfinished
+
+from vitedu.exercises import chapter_03 as check
+
+
+def test_score_spread_accepts_the_number():
+    assert check.score_spread(40)
+    assert check.score_spread(40.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "thought"),
+    [
+        (1600, "variance"),
+        (10, "components of variance 1"),
+        (20, "has variance 16"),
+        (4, "after scaling"),
+        (400, "100 * 4"),
+    ],
+)
+def test_score_spread_names_the_mistake(answer, thought):
+    expect_thought(check.score_spread(answer), thought)
+
+
+def test_the_spread_is_right():
+    torch.manual_seed(0)
+    q, k = 2 * torch.randn(2, 20_000, 100)
+    assert (q * k).sum(dim=-1).std().item() == pytest.approx(40, rel=0.02)
+
+
+def attention(
+    *, scale=lambda q, k: q.shape[-1] ** -0.5, axis=-1, hide=None, zeros=True
+):
+    """Write attention out, with one thing wrong if asked for."""
+
+    def candidate(q, k, v, mask):
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) * scale(q, k)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+            if hide is not None:
+                scores = hide(q @ k.transpose(-2, -1) * scale(q, k), mask)
+        weights = scores.softmax(dim=axis)
+        return (weights.nan_to_num(0.0) if zeros else weights) @ v
+
+    return candidate
+
+
+def test_attention_accepts_a_solution():
+    assert check.attention(attention()).right
+
+
+@pytest.mark.parametrize(
+    ("options", "thought"),
+    [
+        ({"scale": lambda q, k: 1.0}, "left out the scale"),
+        ({"scale": lambda q, k: 1 / q.shape[-1]}, "its square root is right"),
+        (
+            {"scale": lambda q, k: k.shape[-2] ** -0.5},
+            "the root of the number of keys",
+        ),
+        ({"axis": -2}, "softmax runs over the queries"),
+        (
+            {"hide": lambda s, m: s.masked_fill(m, -1e9)},
+            "mask the wrong way round",
+        ),
+        ({"hide": lambda s, m: s * m}, "a score of 0 hides nothing"),
+        ({"hide": lambda s, m: s}, "ignore the mask"),
+        (
+            {"hide": lambda s, m: s.masked_fill(~m, -1e9)},
+            "gets the mean of all values",
+        ),
+        ({"zeros": False}, "not finite"),
+    ],
+)
+def test_attention_names_the_mistake(options, thought):
+    expect_thought(check.attention(attention(**options)), thought)
+
+
+def test_unfinished_answers():
+    expect_unfinished(check.score_spread, check.attention)

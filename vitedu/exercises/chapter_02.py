@@ -1,0 +1,98 @@
+"""Checks of the exercises of chapter 2, positional encoding."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.sinusoids import sinusoidal_table
+
+_BASE = 10_000.0
+
+
+def wavelength(answer: float | None) -> Verdict:
+    """Check exercise 2.1: the wavelength of pair 2 of a row of 8 numbers."""
+    turn = 2 * math.pi
+    return judge_number(
+        answer,
+        100 * turn,
+        "the frequency is 1 / 10000 ** (4 / 8) = 1 / 100, and a full turn is "
+        "2 pi.",
+        {
+            100: "after 100 positions the hand has turned by 1 radian; a full "
+            "turn is 2 pi.",
+            10 * turn: "that is pair 1. Pairs are counted from 0, and the "
+            "exponent is 2i / d_model, not i / d_model.",
+            1000 * turn: "that is pair 3, the last one.",
+            _BASE * turn: "that would be the exponent 1; pair 2 has 4 / 8.",
+            turn: "that is pair 0, the fastest.",
+            0.01: "that is the frequency, the angle of one step. How many "
+            "steps make a full turn?",
+        },
+    )
+
+
+def move(candidate: Callable[[Tensor, int], Tensor]) -> Verdict:
+    """Check exercise 2.2: ``candidate(rows, steps)`` turns every pair."""
+
+    def variant(*, sign=1, exponent=2, invert=False, halves=False):
+        def turned(rows, steps):
+            d_model = rows.shape[1]
+            i = torch.arange(d_model // 2, dtype=rows.dtype)
+            power = _BASE ** (exponent * i / d_model)
+            angle = sign * steps * (power if invert else 1 / power)
+            if halves:
+                sine, cosine = rows.chunk(2, dim=1)
+            else:
+                sine, cosine = rows[:, 0::2], rows[:, 1::2]
+            parts = [
+                sine * angle.cos() + cosine * angle.sin(),
+                cosine * angle.cos() - sine * angle.sin(),
+            ]
+            if halves:
+                return torch.cat(parts, dim=1)
+            return torch.stack(parts, dim=-1).flatten(1)
+
+        return turned
+
+    def rows_added(rows, steps):
+        return rows + _rows([steps], rows.shape[1])
+
+    wrong = {
+        "you turn the hands backwards: these are the rows that many "
+        "positions before.": variant(sign=-1),
+        "the exponent of a frequency is 2i / d_model; you left out the 2.": (
+            variant(exponent=1)
+        ),
+        "you turn every pair by the same angle; each has a frequency of its "
+        "own.": variant(exponent=0),
+        "you multiply by the wavelength; a slow hand turns less, so divide "
+        "by 10000 ** (2i / d_model).": variant(invert=True),
+        "sine and cosine of a pair stand side by side, in columns 2i and "
+        "2i + 1; you split the row into two halves.": variant(halves=True),
+        "you add the row of `steps`; angles add up, their sines do not.": (
+            rows_added
+        ),
+        "you add `steps` to the numbers; it is the angles that grow.": (
+            lambda rows, steps: rows + steps
+        ),
+        "you push rows down the table; the rows need not be neighbours. "
+        "Turn each one.": lambda rows, steps: rows.roll(-steps, 0),
+        "nothing has moved.": lambda rows, steps: rows,
+    }
+    # Few steps: also angles in single precision are exact enough then.
+    cases = {
+        "8 columns, 3 steps": (_rows([0, 7, 2, 90, 31], 8), 3),
+        "26 columns, 7 steps": (_rows([5, 300, 41], 26), 7),
+        "2 columns, 1 step": (_rows([0, 1, 2, 11], 2), 1),
+    }
+    return judge_function(candidate, variant(), wrong, cases)
+
+
+def _rows(positions: list[int], d_model: int) -> Tensor:
+    table = sinusoidal_table(
+        max(positions) + 1, d_model, base=_BASE, dtype=torch.float64
+    )
+    return table[positions]

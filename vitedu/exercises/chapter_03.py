@@ -1,0 +1,76 @@
+"""Checks of the exercises of chapter 3, scaled dot-product attention."""
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from vitedu.attention import scaled_dot_product_attention
+from vitedu.checks import (
+    Verdict,
+    attention_inputs,
+    attention_masks,
+    judge_function,
+    judge_number,
+)
+
+
+def score_spread(answer: float | None) -> Verdict:
+    """Check exercise 3.1: the spread of scores of components of spread 2."""
+    return judge_number(
+        answer,
+        40,
+        "the variance is 100 * 4 * 4 = 1600, its root is 40.",
+        {
+            1600: "that is the variance; the standard deviation is its root.",
+            10: "that would be right for components of variance 1.",
+            20: "a product of two numbers of variance 4 has variance 16, "
+            "not 4.",
+            4: "that is the spread after scaling; before it is asked for.",
+            400: "that is 100 * 4: the product of both variances counts, and "
+            "then its root.",
+        },
+    )
+
+
+def attention(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 3.2: ``candidate(q, k, v, mask)`` is attention."""
+
+    def variant(axis=-1, scale=None, flip=False, fill=True):
+        def mistake(q, k, v, mask):
+            factor = q.shape[-1] ** -0.5 if scale is None else scale(q, k)
+            scores = q @ k.transpose(-2, -1) * factor
+            if mask is not None and fill:
+                keep = ~mask if flip else mask
+                scores = scores.masked_fill(~keep, -1e9)
+            elif mask is not None:
+                scores = scores * mask
+            return scores.softmax(dim=axis) @ v
+
+        return mistake
+
+    wrong = {
+        "you left out the scale: divide the scores by the square root of "
+        "head_dim.": variant(scale=lambda q, k: 1.0),
+        "you divide by head_dim itself; its square root is right.": variant(
+            scale=lambda q, k: 1 / q.shape[-1]
+        ),
+        "you divide by the root of the number of keys; it is the width of a "
+        "head that sums up.": variant(scale=lambda q, k: k.shape[-2] ** -0.5),
+        "your softmax runs over the queries: each row, not each column, has "
+        "to add up to 1.": variant(axis=-2),
+        "you mask the wrong way round: True means may attend.": variant(
+            flip=True
+        ),
+        "a score of 0 hides nothing, since e**0 = 1: fill with a very "
+        "negative number instead.": variant(fill=False),
+        "you ignore the mask.": lambda q, k, v, mask: variant()(q, k, v, None),
+        "a query that may see nothing gets the mean of all values here: a "
+        "leak. It should get zeros.": variant(),
+    }
+    q, k, v = attention_inputs()
+    return judge_function(
+        candidate,
+        scaled_dot_product_attention,
+        wrong,
+        {f"mask {name}": (q, k, v, mask) for name, mask in attention_masks()},
+    )

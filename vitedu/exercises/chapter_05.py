@@ -1,0 +1,142 @@
+"""Checks of the exercises of chapter 5, multi-head attention."""
+
+from collections.abc import Callable
+
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from vitedu.checks import Verdict, judge_function, judge_number
+
+# Prime and pairwise different, but d_model, which is heads times head_dim.
+_BATCH, _HEADS, _TOKENS, _HEAD_DIM = 2, 3, 5, 7
+_D_MODEL = _HEADS * _HEAD_DIM
+
+
+def parameters(answer: float | None) -> Verdict:
+    """Check exercise 5.1: the parameters of an attention of the base model."""
+    square = 512 * 512
+    return judge_number(
+        answer,
+        4 * square,
+        "four matrices of 512 by 512: queries, keys, values, output.",
+        {
+            3 * square: "that is queries, keys and values; the matrix after "
+            "the heads is missing.",
+            4 * square + 4 * 512: "that is with biases; this attention has "
+            "none.",
+            4 * 512 * 64: "that is one head, with its block of the output "
+            "matrix; there are 8.",
+            (3 * 64 + 512) * 512: "the queries, keys and values of one head "
+            "only; there are 8.",
+            8 * 4 * square: "the heads share out 512 columns: each is 64 "
+            "wide, not 512.",
+            8 * 3 * square + square: "the heads share out 512 columns: each "
+            "is 64 wide, not 512.",
+            square: "that is one matrix; there are four kinds.",
+        },
+        tolerance=0,
+    )
+
+
+def multi_head(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 5.2: ``candidate(x, w_qkv, w_o, num_heads)``."""
+    split, merge, scale = (
+        "you split by a view without a transpose: that mixes tokens.",
+        "you merge the heads without transposing back: the rows of one head "
+        "end up in one token.",
+        "you divide by the root of d_model; a score adds up head_dim "
+        "products.",
+    )
+    # Two or three mistakes at once: say the one that comes first in the code.
+    wrong = {
+        f"three mistakes are left. The first: {split}": _layer(
+            split=_split_alone, merge=_merge_alone, width=_of_model
+        ),
+        f"two mistakes are left. The first: {split}": _layer(
+            split=_split_alone, merge=_merge_alone
+        ),
+        f"two mistakes are left, and one of them: {split}": _layer(
+            split=_split_alone, width=_of_model
+        ),
+        f"two mistakes are left, and one of them: {merge}": _layer(
+            merge=_merge_alone, width=_of_model
+        ),
+        split: _layer(split=_split_alone),
+        merge: _layer(merge=_merge_alone),
+        scale: _layer(width=_of_model),
+        "you left out the scale: divide the scores by the root of "
+        "head_dim.": _layer(width=lambda q, heads: 1),
+        "you divide by head_dim; its square root is right.": _layer(
+            width=lambda q, heads: q.shape[-1] ** 2
+        ),
+        "heads and head_dim are swapped: the columns of one head stand side "
+        "by side, so the head is the first of the two axes.": _layer(
+            split=lambda x, heads: rearrange(
+                x, "b n (d h) -> b h n d", h=heads
+            )
+        ),
+        "the heads come together in the wrong order: first all columns of "
+        "head 0, then all of head 1.": _layer(
+            merge=lambda out: rearrange(out, "b h n d -> b n (d h)")
+        ),
+        "you left out w_o.": lambda x, w_qkv, w_o, heads: _layer()(
+            x, w_qkv, torch.eye(_D_MODEL).to(x), heads
+        ),
+        "your softmax runs over the queries: each row, not each column, has "
+        "to add up to 1.": _layer(axis=-2),
+    }
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    inputs = (
+        draw(_BATCH, _TOKENS, _D_MODEL),
+        draw(_D_MODEL, 3 * _D_MODEL) / _D_MODEL**0.5,
+        draw(_D_MODEL, _D_MODEL) / _D_MODEL**0.5,
+    )
+    # Three heads first: with one head, most of the mistakes do not show.
+    cases = {
+        f"{heads} head{'s' * (heads > 1)}": (*inputs, heads)
+        for heads in (_HEADS, _HEAD_DIM, 1)
+    }
+    return judge_function(candidate, _layer(), wrong, cases)
+
+
+def _layer(split=None, merge=None, width=None, axis=-1) -> Callable:
+    """Return multi-head attention, with a part exchanged if one is given."""
+    split = _split if split is None else split
+    merge = _merge if merge is None else merge
+
+    def layer(x: Tensor, w_qkv: Tensor, w_o: Tensor, num_heads: int) -> Tensor:
+        q, k, v = (
+            split(part, num_heads) for part in (x @ w_qkv).chunk(3, dim=-1)
+        )
+        divisor = q.shape[-1] if width is None else width(q, num_heads)
+        scores = q @ k.transpose(-2, -1) / divisor**0.5
+        return merge(scores.softmax(dim=axis) @ v) @ w_o
+
+    return layer
+
+
+def _split(x: Tensor, num_heads: int) -> Tensor:
+    return rearrange(x, "b n (h d) -> b h n d", h=num_heads)
+
+
+def _merge(heads: Tensor) -> Tensor:
+    return rearrange(heads, "b h n d -> b n (h d)")
+
+
+def _split_alone(x: Tensor, num_heads: int) -> Tensor:
+    batch, length, columns = x.shape
+    return x.reshape(batch, num_heads, length, columns // num_heads)
+
+
+def _merge_alone(heads: Tensor) -> Tensor:
+    batch, num_heads, length, head_dim = heads.shape
+    return heads.reshape(batch, length, num_heads * head_dim)
+
+
+def _of_model(q: Tensor, num_heads: int) -> int:
+    return q.shape[-1] * num_heads

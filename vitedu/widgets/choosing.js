@@ -1,0 +1,45 @@
+// A set of marks of which one is chosen: by mouse, by touch, by keyboard.
+
+const HOVER_MS = 120;
+
+// One tab stop for a set of marks; the arrow keys go from mark to mark.
+function choosable(group, marks, neighbour, pick) {
+  function go(event, index) {
+    event.preventDefault();
+    marks[index].focus({ preventScroll: true });
+    pick(index);
+  }
+  group.addEventListener("keydown", (event) => {
+    const index = marks.indexOf(event.target);
+    const stays = event.key === " " || event.key === "Enter";
+    const next = stays ? index : neighbour(index, event.key);
+    if (next !== undefined) go(event, next);
+  });
+  group.addEventListener("click", (event) => {
+    const mark = event.target.closest("[role=radio]");
+    if (mark) go(event, marks.indexOf(mark));
+  });
+}
+
+function markChosen(marks, chosen, tabStop) {
+  marks.forEach((mark, index) => {
+    mark.setAttribute("aria-checked", index === chosen);
+    mark.setAttribute("tabindex", index === tabStop ? 0 : -1);
+  });
+}
+
+// A mouse on its way elsewhere crosses other marks; only one that rests on a
+// mark chooses it.
+function onRest(marks, pick) {
+  let resting;
+  const stop = () => clearTimeout(resting);
+  marks.forEach((mark, index) => {
+    mark.addEventListener("pointerenter", (event) => {
+      stop();
+      if (event.pointerType !== "mouse") return;
+      resting = setTimeout(() => pick(index), HOVER_MS);
+    });
+    mark.addEventListener("pointerleave", stop);
+  });
+  return stop;
+}

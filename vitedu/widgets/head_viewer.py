@@ -1,0 +1,192 @@
+"""Where each head of a layer looks from a chosen token."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from vitedu.widgets.base import Array, Explorer, Integer
+
+MAX_HEADS = 8
+MAX_TOKENS = 24
+FIXED = ("weights", "tokens", "targets")
+# Of one look: four heads have colours of their own.
+_SHOWN_AT_FIRST = 4
+_UNLIMITED = 2**31 - 1
+# Rounding to bfloat16 moves a sum by up to 2**-8.
+_ROW_TOLERANCE = 4e-3
+
+
+class HeadViewer(Explorer):
+    """Lines from a token to the tokens it looks at, one colour a head.
+
+    The arrays are fixed when the explorer is made; what it shows (`layer`,
+    `query`, `heads`) can be set and linked at any time. All of these count
+    from 0.
+
+    Args:
+        weights: Attention weights (head, query, key) or (layer, head, query,
+            key); a row sums to 1. Up to 8 heads and 24 tokens.
+        tokens: A word for each key; in self-attention each is a query too.
+        targets: A word for each query, where queries and keys come from two
+            sequences, as in cross-attention.
+        view: What to show at first, by the names above; else the first
+            layer, the token in the middle and the first four heads.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: An array whose shape or values do not fit the others.
+    """
+
+    files = "head_viewer"
+    parts = ("choosing", "head_viewer_lines", "head_viewer_maps")
+
+    weights = Array("layer head query key")
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    targets = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    layer = Integer(0, low=0, high=_UNLIMITED)
+    query = Integer(0, low=0, high=_UNLIMITED)
+    heads = traitlets.List().tag(sync=True)
+
+    _checked = False
+    _made = False
+
+    def __init__(
+        self,
+        weights: np.ndarray,
+        tokens: Sequence[str],
+        *,
+        targets: Sequence[str] | None = None,
+        **view: Any,
+    ) -> None:
+        if isinstance(weights, np.ndarray) and weights.ndim == 3:
+            weights = weights[np.newaxis]
+        if targets is not None:
+            view["targets"] = _words("targets", targets)
+        super().__init__(
+            weights=weights, tokens=_words("tokens", tokens), **view
+        )
+        self._check_arrays()
+        self._made = True
+
+    @traitlets.default("query")
+    def _middle(self) -> int:
+        return self.weights.shape[2] // 2
+
+    @traitlets.default("heads")
+    def _first_heads(self) -> list[int]:
+        return list(range(min(self.weights.shape[1], _SHOWN_AT_FIRST)))
+
+    @traitlets.validate(*FIXED)
+    def _check_fixed(self, proposal: Any) -> Any:
+        name = proposal["trait"].name
+        if self._made:
+            raise ValueError(
+                f"{name} cannot change once the explorer is made; make another"
+            )
+        self._check_arrays()
+        return proposal["value"]
+
+    @traitlets.validate("layer", "query")
+    def _check_index(self, proposal: Any) -> int:
+        self._check_arrays()
+        name, value = proposal["trait"].name, proposal["value"]
+        size = self.weights.shape[{"layer": 0, "query": 2}[name]]
+        if value >= size:
+            raise ValueError(
+                f"{name} must lie in [0, {size - 1}], got {value}"
+            )
+        return value
+
+    @traitlets.validate("heads")
+    def _check_heads(self, proposal: Any) -> list[int]:
+        self._check_arrays()
+        heads = proposal["value"]
+        for head in heads:
+            if not isinstance(head, int) or isinstance(head, bool):
+                raise TypeError(f"heads must be integers, got {head!r}")
+        count = self.weights.shape[1]
+        in_order = sorted(set(heads))
+        if len(in_order) < len(heads) or not set(heads) <= set(range(count)):
+            raise ValueError(
+                f"heads must be different numbers in [0, {count - 1}], "
+                f"got {heads}"
+            )
+        return in_order
+
+    def _check_arrays(self) -> None:
+        # Traitlets validates in no fixed order, once all traits are set:
+        # whichever comes first has the arrays checked, so that they are
+        # never blamed on the view.
+        if not self._checked:
+            _check_sizes(self)
+            _check_rows(self.weights)
+            self._checked = True
+
+
+def readings(explorer: HeadViewer) -> dict[str, np.ndarray]:
+    """What the page shows for the present settings of an explorer.
+
+    Returns:
+        Of each head, (head,): most, the key with the most weight; largest,
+        that weight; entropy, in nats; offset, the mean of key minus query,
+        weighted.
+    """
+    rows = explorer.weights[explorer.layer, :, explorer.query]
+    rows = rows.astype(np.float64)
+    logs = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
+    return {
+        "most": rows.argmax(axis=1),
+        "largest": rows.max(axis=1),
+        "entropy": -(rows * logs).sum(axis=1),
+        "offset": rows @ (np.arange(rows.shape[1]) - explorer.query),
+    }
+
+
+def _words(name: str, words: Sequence[str]) -> list[str]:
+    if isinstance(words, str) or not isinstance(words, Sequence):
+        raise TypeError(f"{name} must be a list of strings, got {words!r}")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"{name} must be strings, got {word!r}")
+        if not word.strip():
+            raise ValueError(f"{name} must not be blank, got {word!r}")
+    return list(words)
+
+
+def _check_sizes(made: HeadViewer) -> None:
+    _, heads, queries, keys = made.weights.shape
+    if heads > MAX_HEADS or max(queries, keys) > MAX_TOKENS:
+        raise ValueError(
+            f"weights must have at most {MAX_HEADS} heads and {MAX_TOKENS} "
+            f"tokens, got shape {made.weights.shape}"
+        )
+    if len(made.tokens) != keys:
+        raise ValueError(
+            f"tokens must have {keys} entries, as weights has keys, "
+            f"got {len(made.tokens)}"
+        )
+    if made.targets and len(made.targets) != queries:
+        raise ValueError(
+            f"targets must have {queries} entries, as weights has queries, "
+            f"got {len(made.targets)}"
+        )
+    if not made.targets and queries != keys:
+        raise ValueError(
+            "weights must have as many queries as keys unless targets are "
+            f"given, got shape {made.weights.shape}"
+        )
+
+
+def _check_rows(weights: np.ndarray) -> None:
+    if weights.min() < 0:
+        raise ValueError(f"weights must be at least 0, got {weights.min()}")
+    totals = weights.sum(axis=-1, dtype=np.float64)
+    worst = totals.flat[np.abs(totals - 1).argmax()]
+    if abs(worst - 1) > _ROW_TOLERANCE:
+        raise ValueError(
+            "weights must have rows (the weights of one query) that sum to "
+            f"1, got a row that sums to {worst}"
+        )

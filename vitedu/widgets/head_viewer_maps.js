@@ -1,0 +1,67 @@
+// The right panel of the explorer: a small map of each head, under the button
+// that hides or shows it.
+
+function headMap({ row, queries, keys }, head) {
+  const squares = Array.from({ length: queries * keys }, () => svg("rect"));
+  const lines = Array.from({ length: queries }, (_, query) => svg("rect", {
+    class: "map-row", y: query, width: keys, height: 1,
+  }));
+  const mark = svg("rect", { class: "map-mark", width: keys, height: 1 });
+  const root = svg(
+    "svg", {
+      class: `map ${headClass(head)}`, role: "img",
+      viewBox: `-0.15 -0.15 ${keys + 0.3} ${queries + 0.3}`,
+    },
+    svg("rect", { class: "paper", width: keys, height: queries }),
+    svg("g", { class: "squares" }, ...squares), mark,
+    svg("g", {}, ...lines),
+  );
+  let drawn;
+
+  function update(layer, query) {
+    fill(root, { "aria-label": sentence(WORDS.mapPicture, {
+      head: head + 1, place: query + 1,
+    }) }, []);
+    mark.style.transform = `translate(0, ${query}px)`;
+    if (drawn === layer) return;
+    drawn = layer;
+    squares.forEach((square, at) => {
+      const [down, right] = [Math.floor(at / keys), at % keys];
+      const side = 0.94 * Math.sqrt(row(layer, head, down)[right]);
+      fill(square, {
+        x: right + (1 - side) / 2, y: down + (1 - side) / 2,
+        width: side, height: side,
+      }, []);
+    });
+  }
+  return { root, lines, update };
+}
+
+function headMaps(data, pick, toggle) {
+  const { all, queries } = data;
+  const maps = all.map((head) => headMap(data, head));
+  const buttons = all.map((head) => html("button", {
+    type: "button", class: "vitedu-button toggle",
+    onclick: () => toggle(head),
+  }, headName(head)));
+  const lines = maps.flatMap((map) => map.lines);
+  const pickLine = (line) => pick(line % queries);
+  lines.forEach((line, at) =>
+    line.addEventListener("click", () => pickLine(at)));
+  const figures = all.map((head) => html("div", {
+    class: "head-map", style: `color: ${headColour(head)}`,
+  }, buttons[head], maps[head].root));
+  const root = html("div", { class: "maps" }, ...figures);
+  const columns = Math.min(all.length, all.length > 4 ? 3 : 2);
+  root.style.setProperty("--columns", columns);
+
+  function update(layer, query, shown) {
+    for (const head of all) {
+      const on = shown.includes(head);
+      maps[head].update(layer, query);
+      buttons[head].setAttribute("aria-pressed", on);
+      figures[head].classList.toggle("off", !on);
+    }
+  }
+  return { root, update, dispose: onRest(lines, pickLine) };
+}

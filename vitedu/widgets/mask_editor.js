@@ -1,0 +1,324 @@
+// Who may attend to whom, and what becomes of it when a detail is wrong.
+
+const WORDS = {
+  label: "Mask editor",
+  presets: "Masks to start from",
+  presetNames: {
+    "none": "none", "padding": "padding", "causal": "causal",
+    "causal and padding": "both",
+  },
+  hideRow: "Hide all from “{query}”",
+  showRow: "Show all to “{query}”",
+  query: "query",
+  maskTitle: "Mask: {meaning}",
+  maskLabel: "Mask",
+  cell: "{text}: may {query} attend to {key}",
+  maskHint: "Each row is a query, each column a key. Click or drag over "
+    + "cells; or arrow keys and Space.",
+  convention: "written for",
+  conventions: {
+    "vitedu": "vitedu",
+    "F.scaled_dot_product_attention": "F.scaled_dot_product_attention",
+    "nn.MultiheadAttention": "nn.MultiheadAttention",
+    "additive": "code that adds it to the scores",
+    "integers": "code that fills where it is 0",
+  },
+  meaning: {
+    "vitedu": "True = may attend",
+    "F.scaled_dot_product_attention": "True = may attend",
+    "nn.MultiheadAttention": "True = hidden",
+    "additive": "0 = may attend, −∞ = hidden",
+    "integers": "1 = may attend, 0 = hidden",
+  },
+  handOver: {
+    "vitedu": "give it unchanged to nn.MultiheadAttention",
+    "F.scaled_dot_product_attention":
+      "give it unchanged to nn.MultiheadAttention",
+    "nn.MultiheadAttention":
+      "give it unchanged to F.scaled_dot_product_attention",
+    "additive": "give it unchanged to code that fills where it is 0",
+    "integers": "give it unchanged to code that adds it to the scores",
+  },
+  scoresTitle: "Scores",
+  scoresNote: "How much each query looks for each key. Choose a cell, and "
+    + "change its score.",
+  score: "score of “{query}” for “{key}”",
+  maskedTitle: "What the softmax gets",
+  method: "order of steps",
+  methods: {
+    "fill before softmax": "fill, softmax",
+    "multiply before softmax": "multiply, softmax",
+    "multiply after softmax": "softmax, multiply",
+    "multiply after and renormalise": "softmax, multiply, rescale",
+  },
+  fill: "hidden scores become",
+  fills: {
+    "finfo.min and clear": "min, then cleared",
+    "-inf": "−∞",
+    "finfo.min": "min",
+    "-1e9": "−10⁹",
+  },
+  min: "min",
+  billion: "−10⁹",
+  maskedNotes: {
+    "finfo.min and clear": "As vitedu does it: min is −3.4 × 10³⁸, the "
+      + "smallest float32; after the softmax, hidden weights are set to 0.",
+    "-inf": "The softmax turns −∞ into an exact 0, and a row of nothing but "
+      + "−∞ into 0/0.",
+    "finfo.min": "min is −3.4 × 10³⁸, the smallest float32. The softmax turns "
+      + "it into an exact 0, but a row of nothing else into equal weights.",
+    "-1e9": "The softmax turns −10⁹ into an exact 0, but a row of nothing "
+      + "else into equal weights.",
+    "multiply before softmax": "A hidden score becomes 0, and the softmax "
+      + "still gives it e⁰ = 1 before it divides.",
+    "multiply after softmax": "The softmax gets every score. Hidden weights "
+      + "become 0 after it; the others still depend on hidden scores.",
+    "multiply after and renormalise": "Each row is divided by what is left of "
+      + "it. That equals filling with −∞, 0/0 in a row without keys included.",
+  },
+  misreadNotes: {
+    "vitedu": "nn.MultiheadAttention takes True for hidden. It fills with −∞ "
+      + "what should be seen.",
+    "F.scaled_dot_product_attention": "nn.MultiheadAttention takes True for "
+      + "hidden. It fills with −∞ what should be seen.",
+    "nn.MultiheadAttention": "It takes True for may attend. What should be "
+      + "seen is hidden, and rows that see nothing become 0.",
+    "additive": "That code takes 0 for hidden. It fills with −10⁹ what "
+      + "should be seen, and lets −∞ stay.",
+    "integers": "Added to the scores, 1 and 0 hide nothing. Visible scores "
+      + "only grow by 1.",
+  },
+  weightsTitle: "Weights",
+  weightsNote: "Blue: weight on keys that may be seen. Orange: weight on "
+    + "hidden keys, the leak.",
+  sum: "sum",
+  leak: "leak",
+  percent: "{percent}\u00a0%",
+  seen: "visible",
+  hidden: "hidden",
+  reading: "“{query}” for “{key}”: score {score}, {state}, weight {weight}. "
+    + "The weights of “{query}” sum to {sum}; on hidden keys: {leak}. {all}",
+  noLeak: "No query puts weight on a hidden key.",
+  worst: "Largest leak: {leak}, from “{query}”.",
+  broken: "Rows that are NaN: {count}. ",
+};
+
+const TRAITS = [
+  "scores", "mask", "method", "fill_value", "convention", "handed_over",
+  "query", "key",
+];
+
+const minus = (text) => text.replace(/^-(0\.0*)$/, "$1").replace("-", "−");
+const twoDigits = (number) =>
+  number === 0 || Number.isNaN(number) ? String(number) : number.toFixed(2);
+
+function percent(share) {
+  if (Number.isNaN(share)) return "NaN";
+  const rounded = share > 0 && share < 0.005 ? "<1" : Math.round(100 * share);
+  return sentence(WORDS.percent, { percent: rounded });
+}
+
+// One digit after the point, unless that would round what Python gave.
+function scoreText(scores) {
+  const coarse = scores.every((score) =>
+    Math.abs(10 * score - Math.round(10 * score)) < 1e-4);
+  return (score) => minus(score.toFixed(coarse ? 1 : 2));
+}
+
+function writtenText(value, convention) {
+  if (value === -Infinity) return "−∞";
+  const numbers = ["additive", "integers"].includes(convention);
+  return numbers ? String(value) : value ? "True" : "False";
+}
+
+function maskedText(value, write) {
+  const names = new Map([
+    [-Infinity, "−∞"], [SMALLEST, WORDS.min], [-1e9, WORDS.billion], [0, "0"],
+  ]);
+  return names.get(value) ?? write(value);
+}
+
+function panel(name, title, controls, ...below) {
+  return html("div", { class: `vitedu-panel ${name}` },
+    title, html("div", { class: "beside" }, ...controls), ...below);
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "mask-editor", WORDS.label);
+  const tokens = model.get("tokens");
+  const size = tokens.length;
+  const choose = (query, key) => setTraits(model, { query, key });
+  const take = (name) => (value) => setTraits(model, { [name]: value });
+  const arrayOf = (name) => decodeArray(model.get(name)).data;
+  const send = (data, dtype) =>
+    encodeArray({ data, shape: [size, size] }, dtype);
+  const setMask = (mask, changes) =>
+    setTraits(model, { mask: send(mask, "bool"), ...changes });
+
+  function paint(query, key, seen) {
+    const mask = arrayOf("mask");
+    mask[query * size + key] = seen;
+    setMask(mask, { query, key });
+  }
+  function turnRow() {
+    const mask = arrayOf("mask");
+    const start = model.get("query") * size;
+    const row = mask.subarray(start, start + size);
+    row.fill(row.some(Boolean) ? 0 : 1);
+    setMask(mask);
+  }
+  function setScore(score) {
+    const scores = arrayOf("scores");
+    scores[model.get("query") * size + model.get("key")] = score;
+    setTraits(model, { scores: send(scores, "float32") });
+  }
+
+  const presets = Object.entries(WORDS.presetNames).map(([name, text]) => ({
+    name, root: button(text, () => setMask(presetMask(name, tokens))),
+  }));
+  const rowButton = button("", turnRow);
+  const convention = select({
+    label: WORDS.convention, options: Object.entries(WORDS.conventions),
+    value: model.get("convention"), onInput: take("convention"),
+  });
+  const handOver = html("input", {
+    type: "checkbox", onchange: () => take("handed_over")(handOver.checked),
+  });
+  const handOverText = html("span");
+  const method = select({
+    label: WORDS.method, options: Object.entries(WORDS.methods),
+    value: model.get("method"), onInput: take("method"),
+  });
+  const fillValue = select({
+    label: WORDS.fill, options: Object.entries(WORDS.fills),
+    value: model.get("fill_value"), onInput: take("fill_value"),
+  });
+  const slider = range({
+    label: WORDS.scoresTitle, min: -5, max: 5, step: 0.1, value: 0,
+    format: (score) => scoreText([score])(score), onInput: setScore,
+  });
+  const sliderLabel = slider.root.querySelector("label");
+  const matrices = {
+    mask: maskGrid(tokens, choose, paint),
+    scores: numberGrid(WORDS.scoresTitle, tokens, choose),
+    masked: numberGrid(WORDS.maskedTitle, tokens, choose),
+    weights: weightGrid(tokens, choose),
+  };
+  const titled = (text) => html("p", { class: "vitedu-panel-title", text });
+  const noted = (text) => html("p", { class: "vitedu-panel-note", text });
+  const maskTitle = titled("");
+  const maskedNote = noted("");
+
+  function stateNow() {
+    return {
+      scores: Float64Array.from(arrayOf("scores")), mask: arrayOf("mask"),
+      method: model.get("method"), fillValue: model.get("fill_value"),
+      convention: model.get("convention"),
+      handedOver: model.get("handed_over"),
+      query: model.get("query"), key: model.get("key"),
+    };
+  }
+
+  function update({ speak = true } = {}) {
+    const state = stateNow();
+    const values = readings(state);
+    showControls(state);
+    showMatrices(state, values);
+    say(state, values, speak);
+    const figures = Object.entries({ ...values, scores: state.scores })
+      .map(([name, array]) => [name, Array.from(array, String)]);
+    frame.publish({ ...state, ...Object.fromEntries(figures) });
+  }
+
+  function showControls(state) {
+    const { mask, query, key } = state;
+    const named = { query: tokens[query], key: tokens[key] };
+    for (const { name, root } of presets) {
+      const same = presetMask(name, tokens).every((seen, at) =>
+        seen === mask[at]);
+      root.setAttribute("aria-pressed", same);
+    }
+    const row = mask.subarray(query * size, (query + 1) * size);
+    rowButton.textContent = sentence(
+      row.some(Boolean) ? WORDS.hideRow : WORDS.showRow, named,
+    );
+    convention.set(state.convention);
+    handOver.checked = state.handedOver;
+    handOverText.textContent = WORDS.handOver[state.convention];
+    method.set(state.method);
+    fillValue.set(state.fillValue);
+    // Another library masks in its own way.
+    method.input.disabled = state.handedOver;
+    fillValue.input.disabled =
+      state.handedOver || state.method !== "fill before softmax";
+    sliderLabel.textContent = sentence(WORDS.score, named);
+    slider.set(Number(state.scores[query * size + key].toFixed(6)));
+  }
+
+  function showMatrices(state, values) {
+    const write = scoreText(state.scores);
+    const texts = (numbers, toText) => Array.from(numbers, toText);
+    matrices.mask.show(texts(values.written, (value) =>
+      writtenText(value, state.convention)), state);
+    matrices.scores.show(texts(state.scores, write), state);
+    matrices.masked.show(texts(values.masked, (value) =>
+      maskedText(value, write)), state);
+    matrices.weights.show(values, state);
+    maskTitle.textContent = sentence(WORDS.maskTitle, {
+      meaning: WORDS.meaning[state.convention],
+    });
+    maskedNote.textContent = state.handedOver
+      ? WORDS.misreadNotes[state.convention]
+      : WORDS.maskedNotes[state.method] ?? WORDS.maskedNotes[state.fillValue];
+  }
+
+  function say(state, { weights, sums, leaks }, speak) {
+    const { query, key, scores, mask } = state;
+    const at = query * size + key;
+    const known = leaks.map((leak) => leak || 0);
+    const worst = known.indexOf(Math.max(...known));
+    const broken = leaks.filter(Number.isNaN).length;
+    const all = known[worst] > 0
+      ? sentence(WORDS.worst, {
+        leak: percent(known[worst]), query: tokens[worst],
+      })
+      : broken ? "" : WORDS.noLeak;
+    const nan = broken ? sentence(WORDS.broken, { count: broken }) : "";
+    const said = sentence(WORDS.reading, {
+      query: tokens[query], key: tokens[key],
+      score: scoreText(scores)(scores[at]), state: mask[at] ? WORDS.seen : WORDS.hidden,
+      weight: twoDigits(weights[at]), sum: twoDigits(sums[query]),
+      leak: percent(leaks[query]), all: nan + all,
+    });
+    frame.read(said.trim(), { speak });
+  }
+
+  frame.root.append(
+    html("div", { class: "above" },
+      html("div", {
+        class: "presets", role: "group", "aria-label": WORDS.presets,
+      }, ...presets.map(({ root }) => root)), rowButton),
+    html("div", { class: "panels" },
+      panel("mask", maskTitle, [
+        convention.root,
+        html("label", { class: "check" }, handOver, handOverText),
+      ], matrices.mask.root, noted(WORDS.maskHint)),
+      panel("scores", titled(WORDS.scoresTitle),
+        [noted(WORDS.scoresNote), slider.root], matrices.scores.root),
+      panel("masked", titled(WORDS.maskedTitle),
+        [method.root, fillValue.root], matrices.masked.root, maskedNote),
+      panel("weights", titled(WORDS.weightsTitle),
+        [noted(WORDS.weightsNote)], matrices.weights.root)),
+    ...frame.reading,
+  );
+  update({ speak: false });
+  const redraw = onceAFrame(() => update());
+  const ignore = onTraits(model, TRAITS, redraw);
+  return () => {
+    ignore();
+    redraw.cancel();
+    frame.dispose();
+  };
+}
+
+export default { render };

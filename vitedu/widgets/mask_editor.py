@@ -1,0 +1,249 @@
+"""Masks by hand: who sees whom, and what goes wrong with one detail wrong."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from vitedu.widgets.base import Array, Choice, Explorer, Flag, Integer
+
+TOKENS = ("<bos>", "I", "have", "a", "cat", "<pad>")
+SCORES = (
+    (0.5, 1.6, 0.9, -0.4, 2.0, 0.2),
+    (0.3, 1.2, 1.9, 0.1, 2.4, -0.3),
+    (-0.6, 1.7, 0.4, 0.8, 2.6, 0.5),
+    (-1.1, 0.2, 1.3, 0.6, 2.9, -0.2),
+    (-1.8, -0.9, -0.5, -1.2, -0.7, -1.4),
+    (0.1, 0.4, -0.2, 0.3, 0.7, 1.5),
+)
+PAD = "<pad>"
+PRESETS = ("causal and padding", "causal", "padding", "none")
+METHODS = (
+    "fill before softmax",
+    "multiply before softmax",
+    "multiply after softmax",
+    "multiply after and renormalise",
+)
+FILL_VALUES = ("finfo.min and clear", "-inf", "finfo.min", "-1e9")
+CONVENTIONS = (
+    "vitedu",
+    "F.scaled_dot_product_attention",
+    "nn.MultiheadAttention",
+    "additive",
+    "integers",
+)
+FEWEST, MOST = 2, 8
+LARGEST_SCORE = 5
+_FILLS = {
+    "finfo.min and clear": np.finfo(np.float32).min,
+    "-inf": -np.inf,
+    "finfo.min": np.finfo(np.float32).min,
+    "-1e9": -1e9,
+}
+
+
+class MaskEditor(Explorer):
+    """Scores, a mask, masked scores and weights of a few tokens, to edit.
+
+    What it shows (`mask`, `scores`, `method`, `fill_value`, `convention`,
+    `handed_over`, `query`, `key`) can be set and linked at any time; how many
+    tokens there are is fixed. The indices count from 0.
+
+    Args:
+        scores: What each query scores for each key, in [-5, 5], (query, key);
+            from 2 to 8 of each.
+        tokens: A word for each token, which stands at the rows and the
+            columns. "<pad>" is what the padding mask hides.
+        mask: Boolean, True = may attend, (query, key); else causal, without
+            the padding.
+        view: What to show at first, by the names above. `method` is one of
+            `METHODS`, `fill_value` of `FILL_VALUES`, `convention` (how the
+            mask is written) of `CONVENTIONS`. `handed_over` gives the mask,
+            as it is written, to an attention that reads it another way.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: Arrays or words that do not fit each other, scores or
+            indices out of range.
+    """
+
+    files = "mask_editor"
+    parts = ("mask_editor_maths", "mask_editor_grids")
+
+    scores = Array("query key", default=SCORES)
+    mask = Array("query key", dtype="bool")
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    method = Choice(*METHODS)
+    fill_value = Choice(*FILL_VALUES)
+    convention = Choice(*CONVENTIONS)
+    handed_over = Flag(False)
+    query = Integer(1, low=0, high=MOST - 1)
+    key = Integer(1, low=0, high=MOST - 1)
+
+    _made = False
+
+    def __init__(
+        self,
+        scores: np.ndarray | None = None,
+        tokens: Sequence[str] = TOKENS,
+        *,
+        mask: np.ndarray | None = None,
+        **view: Any,
+    ) -> None:
+        words = _words(tokens)
+        if scores is not None:
+            view["scores"] = scores
+        if mask is None:
+            mask = preset("causal and padding", words)
+        super().__init__(tokens=words, mask=mask, **view)
+        _check_square("scores", self.scores, len(words))
+        self._made = True
+
+    @traitlets.validate("tokens")
+    def _check_tokens(self, proposal: Any) -> list[str]:
+        if self._made:
+            raise ValueError(
+                "tokens cannot change once the explorer is made; make another"
+            )
+        return proposal["value"]
+
+    @traitlets.validate("scores")
+    def _check_scores(self, proposal: Any) -> np.ndarray:
+        scores = proposal["value"]
+        _check_square("scores", scores, len(self.tokens))
+        if np.abs(scores).max() > LARGEST_SCORE:
+            raise ValueError(
+                f"scores must lie in [-5, 5], got values from {scores.min()} "
+                f"to {scores.max()}"
+            )
+        return scores
+
+    @traitlets.validate("mask")
+    def _check_mask(self, proposal: Any) -> np.ndarray:
+        _check_square("mask", proposal["value"], len(self.tokens))
+        return proposal["value"]
+
+    @traitlets.validate("query", "key")
+    def _check_index(self, proposal: Any) -> int:
+        last = len(self.tokens) - 1
+        if proposal["value"] > last:
+            raise ValueError(
+                f"{proposal['trait'].name} must lie in [0, {last}], "
+                f"got {proposal['value']}"
+            )
+        return proposal["value"]
+
+
+def preset(name: str, tokens: Sequence[str]) -> np.ndarray:
+    """The mask that a button stands for, (query, key), True = may attend.
+
+    Args:
+        name: One of `PRESETS`.
+        tokens: The words; "<pad>" is padding.
+    """
+    seen = np.ones((len(tokens), len(tokens)), dtype=bool)
+    if "causal" in name:
+        seen = np.tril(seen)
+    if "padding" in name:
+        seen = seen & np.array([token != PAD for token in tokens])
+    return seen
+
+
+def written(mask: np.ndarray, convention: str) -> np.ndarray:
+    """The mask as others write it, in numbers: 1 for True, 0 for False.
+
+    Args:
+        mask: Boolean, True = may attend.
+        convention: One of `CONVENTIONS`.
+    """
+    if convention == "nn.MultiheadAttention":
+        return 1.0 - mask
+    if convention == "additive":
+        return np.where(mask, 0.0, -np.inf)
+    return mask.astype(np.float64)
+
+
+def readings(explorer: MaskEditor) -> dict[str, np.ndarray]:
+    """What the page shows for the present settings of an explorer.
+
+    Returns:
+        written, the mask as others write it; masked, what the softmax gets;
+        weights, all of these (query, key); sums, the sum of the weights of
+        each query; leaks, of these the part on keys that `mask` hides.
+    """
+    scores = explorer.scores.astype(np.float64)
+    form = written(explorer.mask, explorer.convention)
+    if explorer.handed_over:
+        masked, weights = _misread(scores, form, explorer.convention)
+    else:
+        masked, weights = _attend(
+            scores, explorer.mask, explorer.method, explorer.fill_value
+        )
+    return {
+        "written": form,
+        "masked": masked,
+        "weights": weights,
+        "sums": weights.sum(axis=1),
+        # A product, so that a row of NaN has no share either.
+        "leaks": (weights * ~explorer.mask).sum(axis=1),
+    }
+
+
+def _attend(
+    scores: np.ndarray, mask: np.ndarray, method: str, fill_value: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Masked scores and weights; a dead row divides zero by zero."""
+    if method == "fill before softmax":
+        masked = np.where(mask, scores, _FILLS[fill_value])
+        weights = _softmax(masked)
+        clear = fill_value == "finfo.min and clear"
+        return masked, weights * mask if clear else weights
+    if method == "multiply before softmax":
+        return scores * mask, _softmax(scores * mask)
+    weights = _softmax(scores) * mask
+    if method == "multiply after and renormalise":
+        with np.errstate(invalid="ignore"):
+            weights = weights / weights.sum(axis=1, keepdims=True)
+    return scores, weights
+
+
+def _misread(
+    scores: np.ndarray, form: np.ndarray, convention: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give a mask to an attention that expects another convention."""
+    if convention == "integers":  # added, by one that adds
+        return scores + form, _softmax(scores + form)
+    if convention == "nn.MultiheadAttention":  # to one with True = attend
+        return _attend(scores, form == 1, METHODS[0], FILL_VALUES[0])
+    if convention == "additive":  # to one that fills where it finds a 0
+        return _attend(scores, form != 0, METHODS[0], "-1e9")
+    # To nn.MultiheadAttention, with True = hide.
+    return _attend(scores, form == 0, METHODS[0], "-inf")
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):  # -inf minus -inf is NaN
+        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _words(tokens: Sequence[str]) -> list[str]:
+    if isinstance(tokens, str):
+        raise TypeError(f"tokens must be a list of words, got {tokens!r}")
+    for token in tokens:
+        if not isinstance(token, str):
+            raise TypeError(f"tokens must be words, got {token!r}")
+    if not FEWEST <= len(tokens) <= MOST:
+        raise ValueError(
+            f"tokens must be from {FEWEST} to {MOST} words, got {len(tokens)}"
+        )
+    return list(tokens)
+
+
+def _check_square(name: str, array: np.ndarray, size: int) -> None:
+    if array.shape != (size, size):
+        raise ValueError(
+            f"{name} must have the shape ({size}, {size}), a row and a column "
+            f"for each of the tokens, got {array.shape}"
+        )

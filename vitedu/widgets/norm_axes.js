@@ -1,0 +1,179 @@
+// Which numbers of a batch a norm averages together.
+
+const WORDS = {
+  label: "Norms: which numbers are averaged together",
+  norm: "Norm",
+  norms: {
+    LayerNorm: "LayerNorm",
+    BatchNorm: "BatchNorm",
+    "whole sample": "one norm a sample (GroupNorm, 1 group)",
+  },
+  change: "Change of the chosen number",
+  gridsTitle: "The batch, and what the norm makes of it",
+  gridsNote: "A row is a token, a column a feature; the stronger the colour, "
+    + "the larger the number. Blue cells share one mean and one variance. "
+    + "Triangles mark what the change moves, up or down; the larger, the "
+    + "further.",
+  sample: "sample {sample}",
+  output: "its output",
+  inputPicture: "Numbers of sample {sample}",
+  outputPicture: "Outputs of sample {sample}; triangles mark those that change.",
+  cell: "sample {sample}, token {token}, feature {feature}: {value}",
+  groupTitle: "The blue cells",
+  groups: {
+    LayerNorm: "the features of one token",
+    BatchNorm: "one feature of all tokens, in all samples",
+    "whole sample": "all features of all tokens of one sample",
+  },
+  shared: "numbers",
+  mean: "mean",
+  variance: "variance",
+  before: "was {value}",
+  changesTitle: "Outputs that change",
+  changesNote: "how many, and the largest change in each place",
+  changed: "changed",
+  ofAll: "of {all}",
+  ownToken: "this token",
+  otherTokens: "other tokens",
+  otherSamples: "other samples",
+  reading: "Sample {sample}, token {token}, feature {feature} changes by "
+    + "{change}. With {norm}, {changed} of {all} outputs change, by at most "
+    + "{ownToken} in this token, {otherTokens} in other tokens of this "
+    + "sample, {otherSamples} in other samples.",
+  look: "Sample {sample}, token {token}, feature {feature}: {value} becomes "
+    + "{output}. It shares its mean, {mean}, and variance, {variance}, with "
+    + "{others} other numbers.",
+};
+
+const TRAITS = ["norm", "sample", "token", "feature", "change"];
+
+function signed(number) {
+  return (number > 0 ? "+" : "") + tidy(number);
+}
+
+// Numbers under their names; something small may stand below a number.
+function tiles(kind, title, names) {
+  const note = html("p", { class: "vitedu-panel-note" });
+  const numbers = names.map(() => html("span"));
+  const asides = names.map(() => html("span", { class: "aside" }));
+  const root = html(
+    "div", { class: `vitedu-panel ${kind}` },
+    html("p", { class: "vitedu-panel-title", text: title }), note,
+    html("dl", {}, ...names.map((name, i) => html("div", {},
+      html("dt", { text: WORDS[name] }),
+      html("dd", {}, numbers[i], asides[i])))),
+  );
+  function set(text, values) {
+    note.textContent = text;
+    names.forEach((name, i) => {
+      const [number, aside = ""] = values[name];
+      numbers[i].textContent = number;
+      asides[i].textContent = aside;
+    });
+  }
+  return { root, set };
+}
+
+function render({ model, el }) {
+  const batch = readBatch(decodeArray(model.get("batch")));
+  const { largestChange, values } = batch;
+  const frame = explorer(el, "norm-axes", WORDS.label);
+  // The cell under the mouse; Python does not hear of it.
+  let under = null;
+  const group = tiles(
+    "group", WORDS.groupTitle, ["shared", "mean", "variance"],
+  );
+  const changes = tiles("changes", WORDS.changesTitle, [
+    "changed", "ownToken", "otherTokens", "otherSamples",
+  ]);
+  const controls = {
+    norm: select({
+      label: WORDS.norm, options: Object.entries(WORDS.norms),
+      value: model.get("norm"), onInput: (norm) => setTraits(model, { norm }),
+    }),
+    // In hundredths of the largest change, whatever the unit of the batch.
+    change: range({
+      label: WORDS.change, min: -100, max: 100, value: 0,
+      format: (part) => signed(largestChange * (part / 100)),
+      onInput: (part) =>
+        setTraits(model, { change: largestChange * (part / 100) }),
+    }),
+  };
+  const grids = normGrids(batch, {
+    pick: (at) => setTraits(model, batch.place(at)),
+    look: (at) => {
+      under = at;
+      redraw();
+    },
+  });
+
+  function show(result, at, chosen) {
+    const { statistics, changed, most, edited, outputs } = result;
+    const [norm, sample, token, feature, change] =
+      TRAITS.map((name) => model.get(name));
+    const found = statistics(at);
+    const before = (value, other) => [tidy(value), value === other
+      ? "" : sentence(WORDS.before, { value: tidy(other) })];
+    group.set(WORDS.groups[norm], {
+      shared: [found.shared],
+      mean: before(found.mean, found.meanBefore),
+      variance: before(found.variance, found.varianceBefore),
+    });
+    const all = values.length;
+    changes.set(WORDS.changesNote, {
+      changed: [changed, sentence(WORDS.ofAll, { all })],
+      ownToken: [tidy(most.ownToken)], otherTokens: [tidy(most.otherTokens)],
+      otherSamples: [tidy(most.otherSamples)],
+    });
+    const place = batch.place(at);
+    frame.read(sentence(at === chosen ? WORDS.reading : WORDS.look, {
+      sample: place.sample + 1, token: place.token + 1,
+      feature: place.feature + 1, change: signed(change),
+      norm: WORDS.norms[norm], changed, all,
+      ownToken: tidy(most.ownToken), otherTokens: tidy(most.otherTokens),
+      otherSamples: tidy(most.otherSamples), value: tidy(edited[at]),
+      output: tidy(outputs[at]), mean: tidy(found.mean),
+      variance: tidy(found.variance), others: found.shared - 1,
+    }), { speak: under === null });
+    frame.publish({
+      norm, sample, token, feature, change, under: under ?? "", changed,
+      ...most, ...found,
+    });
+  }
+  function update() {
+    const [norm, sample, token, feature, change] =
+      TRAITS.map((name) => model.get(name));
+    const chosen = batch.index(sample, token, feature);
+    const looked = under ?? chosen;
+    const result = compare(batch, norm, chosen, change);
+    controls.norm.set(norm);
+    controls.change.set((100 * change) / largestChange);
+    grids.update(result, { chosen, looked, change });
+    show(result, looked, chosen);
+  }
+
+  frame.root.append(
+    html("div", { class: "vitedu-controls" },
+      controls.norm.root, controls.change.root),
+    html("div", { class: "vitedu-panel" },
+      html("p", { class: "vitedu-panel-title", text: WORDS.gridsTitle }),
+      html("p", { class: "vitedu-panel-note", text: WORDS.gridsNote }),
+      grids.root),
+    html("div", { class: "tiles" }, group.root, changes.root),
+    ...frame.reading,
+  );
+  const redraw = onceAFrame(update);
+  update();
+  const ignore = onTraits(model, TRAITS, () => {
+    // What was just done counts, not where the mouse was left.
+    under = null;
+    redraw();
+  });
+  return () => {
+    ignore();
+    redraw.cancel();
+    frame.dispose();
+  };
+}
+
+export default { render };

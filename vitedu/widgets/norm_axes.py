@@ -1,0 +1,176 @@
+"""Which numbers of a batch a norm averages together."""
+
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from vitedu.widgets.base import Array, Choice, Explorer, Integer, Number
+
+# The axes of (sample, token, feature) that share a mean and a variance.
+NORMS = {"LayerNorm": (2,), "BatchNorm": (0, 1), "whole sample": (1, 2)}
+SMALLEST = (2, 2, 2)
+LARGEST = (4, 6, 8)
+EPS = 1e-5
+# An output counts as changed when it moved by more than rounding does.
+CHANGED_ABOVE = 1e-6
+_UNLIMITED = 2**31 - 1
+_HUGE = 1e6
+
+
+class NormAxes(Explorer):
+    """A batch as coloured cells, before and after a norm.
+
+    One number is changed; the page marks the outputs that change with it.
+    The batch is fixed when the explorer is made; what it shows (`norm`,
+    `sample`, `token`, `feature`, `change`) can be set and linked at any
+    time. The indices count from 0.
+
+    Args:
+        batch: Numbers (sample, token, feature), from (2, 2, 2) up to
+            (4, 6, 8), within [-1e6, 1e6].
+        view: What to show at first, by the names above; else LayerNorm, the
+            cell in the middle of the first sample, and a change of half the
+            largest one. The largest change is the range of the batch.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: A batch of another size, or a cell outside of it.
+    """
+
+    files = "norm_axes"
+    parts = ("choosing", "norm_axes_maths", "norm_axes_grids")
+
+    batch = Array("sample token feature")
+    norm = Choice(*NORMS)
+    sample = Integer(0, low=0, high=_UNLIMITED)
+    token = Integer(0, low=0, high=_UNLIMITED)
+    feature = Integer(0, low=0, high=_UNLIMITED)
+    change = Number(0.0, low=-2 * _HUGE, high=2 * _HUGE)
+
+    _made = False
+
+    def __init__(self, batch: np.ndarray, **view: Any) -> None:
+        super().__init__(batch=batch, **view)
+        self._made = True
+
+    @traitlets.default("token")
+    def _middle_token(self) -> int:
+        return self.batch.shape[1] // 2
+
+    @traitlets.default("feature")
+    def _middle_feature(self) -> int:
+        return self.batch.shape[2] // 2
+
+    @traitlets.default("change")
+    def _half(self) -> float:
+        return largest_change(self.batch) / 2
+
+    @traitlets.validate("batch")
+    def _check_batch(self, proposal: Any) -> np.ndarray:
+        if self._made:
+            raise ValueError(
+                "batch cannot change once the explorer is made; make another"
+            )
+        _check_batch(proposal["value"])
+        return proposal["value"]
+
+    @traitlets.validate("sample", "token", "feature")
+    def _check_index(self, proposal: Any) -> int:
+        name, value = proposal["trait"].name, proposal["value"]
+        axis = ("sample", "token", "feature").index(name)
+        _check_batch(self.batch)
+        size = self.batch.shape[axis]
+        if value >= size:
+            raise ValueError(
+                f"{name} must lie in [0, {size - 1}], got {value}"
+            )
+        return value
+
+    @traitlets.validate("change")
+    def _check_change(self, proposal: Any) -> float:
+        _check_batch(self.batch)
+        most = largest_change(self.batch)
+        if abs(proposal["value"]) > most:
+            raise ValueError(
+                f"change must lie in [{-most}, {most}], the range of batch, "
+                f"got {proposal['value']}"
+            )
+        return proposal["value"]
+
+
+def largest_change(batch: np.ndarray) -> float:
+    """The end of the slider: the range of the batch, 1 if it is constant.
+
+    Args:
+        batch: Numbers (sample, token, feature).
+    """
+    return float(batch.max().item() - batch.min().item()) or 1.0
+
+
+def normalise(batch: np.ndarray, norm: str) -> tuple[np.ndarray, ...]:
+    """Outputs, means and variances, as in training, without gain and shift.
+
+    Args:
+        batch: Numbers (sample, token, feature).
+        norm: A name in `NORMS`.
+
+    Returns:
+        outputs (sample, token, feature); means and variances broadcast to
+        it.
+    """
+    batch = batch.astype(np.float64)
+    mean = batch.mean(axis=NORMS[norm], keepdims=True)
+    variance = batch.var(axis=NORMS[norm], keepdims=True)
+    return (batch - mean) / np.sqrt(variance + EPS), mean, variance
+
+
+def readings(explorer: NormAxes) -> dict[str, float | np.ndarray]:
+    """What the page shows for the present settings of an explorer.
+
+    Returns:
+        outputs (sample, token, feature), after the change; mean and variance
+        of the cell chosen, after and (`_before`) before the change; shared,
+        the number of cells that these are of; changed, the number of outputs
+        that change; own_token, other_tokens and other_samples, the largest
+        change of an output in the token of the cell, in the other tokens of
+        its sample and in the other samples.
+    """
+    batch = explorer.batch.astype(np.float64)
+    cell = explorer.sample, explorer.token, explorer.feature
+    edited = batch.copy()
+    edited[cell] += explorer.change
+    before, mean_before, variance_before = normalise(batch, explorer.norm)
+    after, mean, variance = normalise(edited, explorer.norm)
+    moved = np.abs(after - before)
+    own = np.full(batch.shape, "other_samples", dtype=object)
+    own[explorer.sample] = "other_tokens"
+    own[explorer.sample, explorer.token] = "own_token"
+    at = tuple(np.minimum(cell, np.array(mean.shape) - 1))
+    return {
+        "outputs": after,
+        "mean": mean[at],
+        "mean_before": mean_before[at],
+        "variance": variance[at],
+        "variance_before": variance_before[at],
+        "shared": batch.size // mean.size,
+        "changed": int((moved > CHANGED_ABOVE).sum()),
+        **{place: moved[own == place].max() for place in set(own.flat)},
+    }
+
+
+def _check_batch(batch: np.ndarray) -> None:
+    fits = all(
+        low <= size <= high
+        for low, size, high in zip(SMALLEST, batch.shape, LARGEST, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"batch must have a shape from {SMALLEST} to {LARGEST}, "
+            f"got {batch.shape}"
+        )
+    if np.abs(batch).max() > _HUGE:
+        raise ValueError(
+            f"batch must lie in [-1e6, 1e6], got values from {batch.min()} "
+            f"to {batch.max()}"
+        )

@@ -1,0 +1,198 @@
+// Positions as sines and cosines, and what they say about offsets.
+
+const WORDS = {
+  label: "Positional encoding explorer",
+  formula: "formula",
+  formulas: {
+    "paper": "paper: exponent 2i/d",
+    "wrong exponent": "wrong exponent (2i+1)/d",
+    "rescaled": "rescaled: j/N × 200",
+  },
+  dModel: "d_model",
+  base: "base",
+  length: "positions N",
+  position: "position p",
+  other: "position q",
+  together: "p and q move together",
+  hint: "Drag p and q in the table. Page Up doubles the base.",
+  tableTitle: "The table of encodings",
+  stagePicture: "The encoding table, and under it the dot products of the "
+    + "encodings of p and of q with those of all positions.",
+  component: "component",
+  curvesTitle: "Dot product with p and with q",
+  places: "position x",
+  curvesNote: "Dashed: the dot product of each position with itself, its "
+    + "squared norm. It lies between {low} and {high}.",
+  offsetTitle: "Dot product over the offset",
+  offset: "offset, in either direction",
+  offsetNote: "Lines: pairs with p or q. Shaded: all pairs. Dashed: the "
+    + "paper's formula.",
+  clocksTitle: "Pairs as clock hands",
+  clocksNote: "Sine to the right, cosine upwards. λ: how many positions a "
+    + "full turn takes.",
+  pair: "pair {pair}",
+  wavelength: "λ {wavelength}",
+  reading: "Offset {offset}: dot product {dot}; all pairs with this offset "
+    + "give {low} to {high}. Norms of p and q: {norm} and {otherNorm}. With "
+    + "one token more in the sentence, the encoding of p moves by {moved}.",
+};
+
+const TRAITS = [
+  "d_model", "base", "length", "position", "other", "formula", "together",
+];
+
+const fixed = (number) =>
+  number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
+
+function panel(name, ...children) {
+  return html("div", { class: `vitedu-panel ${name}` }, ...children);
+}
+
+const titled = (words) =>
+  html("p", { class: "vitedu-panel-title", text: words });
+const noted = (words) =>
+  html("p", { class: "vitedu-panel-note", text: words });
+
+function checkbox(label, onInput) {
+  const input = html("input", {
+    type: "checkbox", onchange: () => onInput(input.checked),
+  });
+  const root = html("label", { class: "check" }, input, label);
+  return { root, set: (value) => (input.checked = value) };
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "positional-encoding", WORDS.label);
+  const choose = (name) => (value) => setTraits(model, { [name]: value });
+
+  // Moves p or q; if they move together, only as far as both stay inside.
+  function movePosition(name, value) {
+    if (!model.get("together")) {
+      setTraits(model, { [name]: value });
+      return;
+    }
+    const [p, q] = [model.get("position"), model.get("other")];
+    const last = model.get("length") - 1;
+    const step = Math.max(-Math.min(p, q), Math.min(
+      last - Math.max(p, q), value - model.get(name),
+    ));
+    setTraits(model, { position: p + step, other: q + step });
+    // The slider may have gone further than the position.
+    redraw();
+  }
+  function changeLength(length) {
+    setTraits(model, {
+      length,
+      position: Math.min(model.get("position"), length - 1),
+      other: Math.min(model.get("other"), length - 1),
+    });
+  }
+
+  const top = stage(movePosition);
+  const offsets = offsetChart();
+  const dials = clocks();
+  const curvesNote = noted("");
+  const ofPosition = (name) => range({
+    label: WORDS[name], min: 0, max: model.get("length") - 1,
+    value: model.get(name), format: String,
+    onInput: (value) => movePosition(name, value),
+  });
+  const controls = {
+    formula: select({
+      label: WORDS.formula, options: Object.entries(WORDS.formulas),
+      value: model.get("formula"), onInput: choose("formula"),
+    }),
+    d_model: range({
+      label: WORDS.dModel, min: 4, max: 128, step: 2,
+      value: model.get("d_model"), format: String, onInput: choose("d_model"),
+    }),
+    base: range({
+      label: WORDS.base, min: 10, max: 100_000, step: 10, log: true,
+      value: model.get("base"), format: String, onInput: choose("base"),
+    }),
+    length: range({
+      label: WORDS.length, min: 10, max: 200, value: model.get("length"),
+      format: String, onInput: changeLength,
+    }),
+    position: ofPosition("position"),
+    other: ofPosition("other"),
+    together: checkbox(WORDS.together, choose("together")),
+  };
+  let table;
+  let made;
+
+  function tableOf(settings) {
+    const key = JSON.stringify(settings);
+    if (made !== key) table = makeTable(settings);
+    made = key;
+    return table;
+  }
+
+  function update({ speak = true } = {}) {
+    // Read before anything is written, or the page is laid out twice.
+    const width = Math.max(240, top.root.clientWidth);
+    const offsetWidth = Math.max(240, offsets.root.parentNode.clientWidth);
+    const length = model.get("length");
+    controls.position.setMax(length - 1);
+    controls.other.setMax(length - 1);
+    for (const [name, { set }] of Object.entries(controls)) {
+      set(model.get(name));
+    }
+    const last = length - 1;
+    const p = Math.min(model.get("position"), last);
+    const q = Math.min(model.get("other"), last);
+    const settings = {
+      dModel: model.get("d_model"), base: model.get("base"), length,
+      formula: model.get("formula"),
+    };
+    const now = tableOf(settings);
+    const values = readings(now, p, q);
+    top.show(width, now, values, p, q);
+    offsets.show(offsetWidth, now, values, p, q);
+    dials.show(now, p, q);
+    say(now, values, Math.abs(q - p), speak);
+    frame.publish({ ...settings, position: p, other: q, ...values });
+  }
+
+  function say({ norms, smallest, largest }, values, distance, speak) {
+    const squares = norms.map((norm) => norm ** 2);
+    curvesNote.textContent = sentence(WORDS.curvesNote, {
+      low: fixed(Math.min(...squares)), high: fixed(Math.max(...squares)),
+    });
+    frame.read(sentence(WORDS.reading, {
+      offset: String(values.offset).replace("-", "−"),
+      dot: fixed(values.dotProduct), low: fixed(smallest[distance]),
+      high: fixed(largest[distance]), norm: fixed(values.norm),
+      otherNorm: fixed(values.otherNorm), moved: fixed(values.moved),
+    }), { speak });
+  }
+
+  const { together, ...others } = controls;
+  frame.root.append(
+    html("div", { class: "vitedu-controls" },
+      ...Object.values(others).map(({ root }) => root)),
+    html("div", { class: "below" }, together.root, noted(WORDS.hint)),
+    html("div", { class: "panels" },
+      panel("top", html("div", { class: "head" },
+        titled(WORDS.tableTitle), colourKey()), top.root, curvesNote),
+      panel("clock-panel", titled(WORDS.clocksTitle),
+        noted(WORDS.clocksNote), dials.root),
+      panel("offsets", titled(WORDS.offsetTitle), noted(WORDS.offsetNote),
+        offsets.root)),
+    ...frame.reading,
+  );
+  update({ speak: false });
+  const redraw = onceAFrame(() => update());
+  const ignoreTraits = onTraits(model, TRAITS, redraw);
+  const ignoreWidth = onWidth(
+    frame.root, onceAFrame(() => update({ speak: false })),
+  );
+  return () => {
+    ignoreTraits();
+    ignoreWidth();
+    redraw.cancel();
+    frame.dispose();
+  };
+}
+
+export default { render };

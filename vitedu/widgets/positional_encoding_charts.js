@@ -1,0 +1,292 @@
+// The pictures of the explorer PositionalEncoding. The table and the curves
+// under it share one axis of positions.
+
+const LEFT = 40;
+const RIGHT = 14;
+const TABLE_TOP = 30;
+const TABLE_HEIGHT = 256;
+const CURVES_TOP = TABLE_TOP + TABLE_HEIGHT + 34;
+const CURVES_HEIGHT = 172;
+const AXIS = 38;
+const TAG = 11;
+const SLOP = 6;
+// In front of a background of either theme; the nearer to 0 a value is, the
+// more of the background shows.
+const POSITIVE = [184, 62, 134];
+const NEGATIVE = [184, 126, 22];
+
+function colourOf(value, rgba, at) {
+  const [red, green, blue] = value < 0 ? NEGATIVE : POSITIVE;
+  rgba[at] = red;
+  rgba[at + 1] = green;
+  rgba[at + 2] = blue;
+  rgba[at + 3] = Math.round(255 * Math.min(1, Math.abs(value)));
+}
+
+// One pixel a value; the style sheet makes it larger.
+function paint(canvas, width, height, valueAt) {
+  canvas.width = width;
+  canvas.height = height;
+  const image = new ImageData(width, height);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      colourOf(valueAt(x, y), image.data, 4 * (y * width + x));
+    }
+  }
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+function colourKey() {
+  const bar = html("canvas", { class: "key-bar", "aria-hidden": "true" });
+  paint(bar, 101, 1, (x) => x / 50 - 1);
+  return html(
+    "span", { class: "key" }, html("span", { text: "−1" }), bar,
+    html("span", { text: "1" }),
+  );
+}
+
+// Round numbers from 0 on, at least 40 pixels apart.
+function roundTicks(last, pixels) {
+  const least = Math.max(1, (40 * last) / pixels);
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * [1, 2, 5, 10].find((digit) => digit * power >= least);
+  const count = Math.floor(last / step) + 1;
+  return Array.from({ length: count }, (_, i) => i * step);
+}
+
+const text = (x, y, anchor, content, kind = "") =>
+  svg("text", { x, y, "text-anchor": anchor, class: kind, text: content });
+
+const pathOf = (points) =>
+  points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`)
+    .join("");
+
+// Both charts of dot products have this axis: 0, half of d_model, and room
+// for whatever else the table holds.
+function productAxis({ dModel, smallest, norms }, top, height) {
+  const low = Math.min(0, ...smallest);
+  const high = Math.max(dModel / 2, Math.max(...norms) ** 2);
+  const margin = 0.06 * (high - low);
+  const y = (product) => top
+    + height * ((high + margin - product) / (high - low + 2 * margin));
+  function draw(from, to) {
+    return [0, dModel / 2].flatMap((product) => [
+      svg("path", { class: "grid", d: `M${from} ${y(product)}H${to}` }),
+      text(from - 6, y(product) + 4, "end", product),
+    ]);
+  }
+  return { y, draw };
+}
+
+function positionAxis(from, y, title, last, place, end) {
+  return [
+    ...roundTicks(last, end - from).flatMap((number) => [
+      svg("path", { class: "axis", d: `M${place(number)} ${y}v5` }),
+      text(place(number), y + 18, "middle", number),
+    ]),
+    svg("path", { class: "axis", d: `M${from} ${y}H${end}` }),
+    text((from + end) / 2, y + 34, "middle", title),
+  ];
+}
+
+// Tags that would cover each other stand side by side.
+function tagPlaces(xs, width) {
+  const [a, b] = xs;
+  const lack = Math.max(0, 2 * TAG + 2 - Math.abs(a - b)) / 2;
+  const sign = a <= b ? -1 : 1;
+  const apart = [a + sign * lack, b - sign * lack];
+  const over = Math.max(0, Math.max(...apart) + TAG - width);
+  const under = Math.max(0, TAG - Math.min(...apart));
+  return apart.map((x) => x - over + under);
+}
+
+function marker(name, x, cell, tagAt) {
+  // Around the column, so that nothing of it is covered.
+  const around = (gap) => ({
+    x: x - cell / 2 - gap, y: TABLE_TOP - gap, width: cell + 2 * gap,
+    height: TABLE_HEIGHT + 2 * gap,
+  });
+  const stem = `M${tagAt} ${TAG + 1}L${x} ${TABLE_TOP - 1}`
+    + `M${x} ${CURVES_TOP}v${CURVES_HEIGHT}`;
+  return svg(
+    "g", { class: `marker of-${name}` },
+    svg("path", { class: "stem", d: stem }),
+    svg("rect", { class: "halo", ...around(2) }),
+    svg("rect", { class: "column", ...around(1) }),
+    svg("circle", { class: "tag", cx: tagAt, cy: TAG + 1, r: TAG }),
+    text(tagAt, TAG + 5, "middle", name, "letter"),
+  );
+}
+
+// The table with the curves under it. `onDrag(trait, position)` is called
+// while the reader drags the marker that was nearest.
+function stage(onDrag) {
+  const canvas = html("canvas", { class: "table" });
+  const picture = svg("svg", {
+    role: "img", "aria-label": WORDS.stagePicture,
+    height: CURVES_TOP + CURVES_HEIGHT + AXIS,
+  });
+  const root = html("div", { class: "stage" }, canvas, picture);
+  let shown;
+  let grip = null;
+  let painted = null;
+
+  function positionAt(event) {
+    const { left } = picture.getBoundingClientRect();
+    const at = Math.floor((event.clientX - left - LEFT) / shown.cell);
+    return Math.max(0, Math.min(shown.length - 1, at));
+  }
+  // A finger may be about to scroll the page: it has to tap or to move
+  // sideways first.
+  function move(event) {
+    if (!grip) return;
+    const right = Math.abs(event.clientX - grip.x);
+    const down = Math.abs(event.clientY - grip.y);
+    const tapped = event.type === "pointerup" && right + down < SLOP;
+    grip.sure ||= tapped || (right >= SLOP && right > down);
+    if (grip.sure) onDrag(grip.trait, positionAt(event));
+  }
+  picture.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    picture.setPointerCapture(event.pointerId);
+    const at = positionAt(event);
+    const toP = Math.abs(shown.p - at) <= Math.abs(shown.q - at);
+    grip = {
+      trait: toP ? "position" : "other", x: event.clientX, y: event.clientY,
+      sure: event.pointerType === "mouse",
+    };
+    move(event);
+  });
+  picture.addEventListener("pointermove", move);
+  picture.addEventListener("pointerup", (event) => {
+    move(event);
+    grip = null;
+  });
+  picture.addEventListener("pointercancel", () => (grip = null));
+
+  function show(width, table, values, p, q) {
+    const { length, dModel, rows } = table;
+    const end = width - RIGHT;
+    const cell = (end - LEFT) / length;
+    shown = { length, cell, p, q };
+    if (painted !== table) paint(canvas, length, dModel, (x, y) => rows[x][y]);
+    painted = table;
+    fill(canvas, {
+      style: `left: ${LEFT}px; top: ${TABLE_TOP}px; width: ${end - LEFT}px; `
+        + `height: ${TABLE_HEIGHT}px`,
+    }, []);
+    const place = (position) => LEFT + cell * (position + 0.5);
+    const foot = CURVES_TOP + CURVES_HEIGHT;
+    const axis = productAxis(table, CURVES_TOP, CURVES_HEIGHT);
+    const points = (products) =>
+      Array.from(products, (product, x) => [place(x), axis.y(product)]);
+    const curve = (kind, products) =>
+      svg("path", { class: kind, d: pathOf(points(products)) });
+    const middle = TABLE_TOP + TABLE_HEIGHT / 2;
+    const tags = tagPlaces([place(p), place(q)], width);
+    picture.setAttribute("width", width);
+    picture.replaceChildren(
+      text(LEFT - 6, TABLE_TOP + 10, "end", 0),
+      text(LEFT - 6, TABLE_TOP + TABLE_HEIGHT, "end", dModel - 1),
+      svg("text", {
+        "text-anchor": "middle", text: WORDS.component,
+        transform: `translate(${LEFT - 12} ${middle}) rotate(-90)`,
+      }),
+      text(LEFT, CURVES_TOP - 8, "start", WORDS.curvesTitle, "title"),
+      ...axis.draw(LEFT, end),
+      curve("squared-norms", table.norms.map((norm) => norm ** 2)),
+      curve("curve of-q", values.otherSimilarity),
+      curve("curve of-p", values.similarity),
+      ...positionAxis(LEFT, foot, WORDS.places, length - 1, place, end),
+      marker("q", place(q), cell, tags[1]),
+      marker("p", place(p), cell, tags[0]),
+    );
+  }
+  return { root, show };
+}
+
+const OFFSET_HEIGHT = 150;
+
+// The dot product over the offset: of all pairs of positions, of the pairs
+// that p is in, and of those that q is in.
+function offsetChart() {
+  const picture = svg("svg", {
+    role: "img", "aria-label": WORDS.offsetTitle,
+    height: OFFSET_HEIGHT + AXIS + 4,
+  });
+
+  function show(width, table, values, p, q) {
+    const { length, smallest, largest, paper } = table;
+    const end = width - RIGHT;
+    const place = (offset) => LEFT + ((end - LEFT) * offset) / (length - 1);
+    const axis = productAxis(table, 4, OFFSET_HEIGHT);
+    const points = (products) =>
+      Array.from(products, (product, x) => [place(x), axis.y(product)]);
+    const band = pathOf([...points(smallest), ...points(largest).reverse()]);
+    // To the left of its position and to the right, over the same offsets.
+    const folded = (kind, products, own) => svg("path", {
+      class: `thread ${kind}`,
+      d: pathOf(points(products.slice(own)))
+        + pathOf(points(products.slice(0, own + 1).reverse())),
+    });
+    const [x, y] = [place(Math.abs(q - p)), axis.y(values.dotProduct)];
+    picture.setAttribute("width", width);
+    picture.replaceChildren(
+      ...axis.draw(LEFT, end),
+      svg("path", { class: "band", d: `${band}z` }),
+      folded("of-q", values.otherSimilarity, q),
+      folded("of-p", values.similarity, p),
+      svg("path", { class: "paper", d: pathOf(points(paper)) }),
+      ...positionAxis(
+        LEFT, OFFSET_HEIGHT + 4, WORDS.offset, length - 1, place, end,
+      ),
+      svg("path", { class: "drop", d: `M${x} ${y}V${OFFSET_HEIGHT + 4}` }),
+      svg("circle", { class: "here", cx: x, cy: y, r: 6 }),
+    );
+  }
+  return { root: picture, show };
+}
+
+const RADIUS = 42;
+
+function clock(pair, table, p, q) {
+  const { rows, frequency, formula, length } = table;
+  const tip = (position) => [
+    RADIUS * rows[position][2 * pair], -RADIUS * rows[position][2 * pair + 1],
+  ];
+  const hand = (name, [x, y]) => svg(
+    "g", { class: `hand of-${name}` },
+    svg("path", { d: `M0 0L${x} ${y}` }),
+    svg("circle", { cx: x, cy: y, r: 6 }),
+  );
+  const [ofP, ofQ] = [tip(p), tip(q)];
+  const unit = formula === "rescaled" ? length / RESCALED_TO : 1;
+  const [ofSine, ofCosine] = [0, 1].map((i) => {
+    const wavelength = (2 * Math.PI * unit) / frequency[2 * pair + i];
+    // Without spaces it fits under the smallest clock.
+    return sentence(WORDS.wavelength, {
+      wavelength: tidy(wavelength).replaceAll(" ", ""),
+    });
+  });
+  return html(
+    "div", { class: "clock" },
+    svg("svg", { viewBox: "-54 -54 108 108", "aria-hidden": "true" },
+      svg("circle", { class: "face", r: RADIUS }),
+      svg("path", { class: "noon", d: `M0 ${-RADIUS - 5}v10` }),
+      svg("path", { class: "between", d: pathOf([[0, 0], ofP, ofQ]) + "z" }),
+      hand("q", ofQ), hand("p", ofP)),
+    html("span", { text: sentence(WORDS.pair, { pair }) }),
+    html("span", { text: ofSine }),
+    // Its line stays where it is empty.
+    html("span", { text: ofCosine === ofSine ? "\u00a0" : ofCosine }),
+  );
+}
+
+function clocks() {
+  const root = html("div", { class: "clocks" });
+  function show(table, p, q) {
+    root.replaceChildren(...pairsToShow(table.dModel, 8)
+      .map((pair) => clock(pair, table, p, q)));
+  }
+  return { root, show };
+}
