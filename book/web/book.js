@@ -18,6 +18,12 @@
   addEventListener("load", mark);
 })();
 
+// What a guess has unfolded may be wider than the page, too. The theme and
+// the function above look again when the window changes.
+addEventListener("change", ({ target }) => {
+  if (target.closest(".vitedu-predict")) dispatchEvent(new Event("resize"));
+});
+
 // Excerpts of what was found are fetched, which a browser forbids on disk.
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import nbformat
 import pytest
+from nbformat import NotebookNode
 from pages import ROOT, read
 
 sys.path.insert(0, str(ROOT / "book" / "ext"))
@@ -42,17 +43,18 @@ def build(folder: Path) -> subprocess.CompletedProcess:
     )
 
 
-def chapter(*claims: dict) -> nbformat.NotebookNode:
-    """Return a chapter that was executed, and made these claims."""
+def chapter(*claims: dict, rungs: tuple[dict, ...] = ()) -> NotebookNode:
+    """Return a chapter that was executed, and stated these things."""
+    entries = [("claim", x) for x in claims] + [("rung", x) for x in rungs]
     outputs = [
         nbformat.v4.new_output(
             "display_data",
             {
-                "text/html": f'<p class="claim" id="claim-{claim["name"]}" '
-                f'data-claim="{html.escape(json.dumps(claim))}">…</p>'
+                "text/html": f'<p id="{kind}-{entry["name"]}" '
+                f'data-{kind}="{html.escape(json.dumps(entry))}">…</p>'
             },
         )
-        for claim in claims
+        for kind, entry in entries
     ]
     cells = [
         nbformat.v4.new_markdown_cell("# One\n\nA number: $x^2$."),
@@ -75,13 +77,23 @@ def claim(name: str, value: float = 0.5) -> dict:
     }
 
 
+def rung(name: str) -> dict:
+    return {
+        "name": name,
+        "lower": "a loop",
+        "upper": "a product",
+        "difference": 2.5e-16,
+        "tolerance": 1e-12,
+    }
+
+
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     (tmp_path / "_config.yml").write_text(CONFIG)
     (tmp_path / "_toc.yml").write_text(TOC)
     (tmp_path / "first.md").write_text("# First\n\nA line.\n")
     (tmp_path / "claims.md").write_text(
-        "# Claims\n\n```{claims-ledger}\n```\n"
+        "# Claims\n\n```{claims-ledger}\n```\n\n```{equality-ladder}\n```\n"
     )
     nbformat.write(chapter(claim("a")), tmp_path / "one.ipynb")
     return tmp_path
@@ -104,13 +116,36 @@ def test_ledger_follows_the_chapters(book):
     assert done.returncode == 0, done.stderr
     assert "The book makes 2 claims." in ledger(book)
     assert "It is 0.7 s." in ledger(book)
+    assert "The book proves 0 rungs." in ledger(book)
 
 
-def test_two_claims_with_one_name_fail_the_build(book):
-    nbformat.write(chapter(claim("a"), claim("a")), book / "one.ipynb")
+def test_the_ladder_lists_rungs_and_the_ledger_claims(book):
+    # A claim and a rung may have the same name.
+    page = chapter(claim("a"), rungs=(rung("a"), rung("b")))
+    nbformat.write(page, book / "one.ipynb")
+    done = build(book)
+    assert done.returncode == 0, done.stderr
+    text = ledger(book)
+    assert "The book makes 1 claim." in text
+    assert "The book proves 2 rungs." in text
+    assert "one.html#rung-b" in text
+    assert "<p>a loop</p>" in text
+    assert "<p>2.5e-16</p>" in text
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        chapter(claim("a"), claim("a")),
+        chapter(rungs=(rung("a"), rung("a"))),
+    ],
+    ids=["claims", "rungs"],
+)
+def test_two_entries_with_one_name_fail_the_build(book, page):
+    nbformat.write(page, book / "one.ipynb")
     done = build(book)
     assert done.returncode != 0
-    assert "Two claims with one name" in done.stderr
+    assert "Two entries with one name" in done.stderr
 
 
 def test_warning_fails_the_build_and_the_next_one_too(book):

@@ -97,23 +97,28 @@ def test_scripts_of_widgets_are_on_pages_with_widgets_only(site):
         assert has_host == bool(html.views), path
 
 
-def test_every_claim_of_the_book_is_in_the_ledger(site):
-    claims = {
+@pytest.mark.parametrize(
+    ("kind", "page", "sentence"),
+    [
+        ("claim", "book/claims.html", "The book makes {} claims."),
+        ("rung", "book/ladder.html", "The book proves {} rungs."),
+    ],
+)
+def test_every_entry_is_in_its_ledger(site, kind, page, sentence):
+    entries = {
         f"../{path}#{name}"
         for path in PAGES
         for name in read(site.folder / path).ids
-        if name.startswith("claim-")
+        if name.startswith(f"{kind}-")
     }
     listed = [
-        link
-        for link in read(site.folder / "book/claims.html").links
-        if "#claim-" in link
+        link for link in read(site.folder / page).links if f"#{kind}-" in link
     ]
-    assert claims
-    assert set(listed) == claims
-    assert len(listed) == len(claims)
-    text = (site.folder / "book/claims.html").read_text(encoding="utf-8")
-    assert f"The book makes {len(claims)} claim" in text
+    assert entries
+    assert set(listed) == entries
+    assert len(listed) == len(entries)
+    text = (site.folder / page).read_text(encoding="utf-8")
+    assert sentence.format(len(entries)) in text
 
 
 def test_a_build_after_the_chapters_ran_executes_nothing(site, request):

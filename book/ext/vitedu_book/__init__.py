@@ -8,10 +8,10 @@ from sphinx.application import Sphinx
 from . import (
     accessibility,
     checks,
-    claims,
     execution,
     formulas,
     icons,
+    ledgers,
     metadata,
     reference,
     scripts,
@@ -21,10 +21,10 @@ from . import (
 PARTS = (
     accessibility,
     checks,
-    claims,
     execution,
     formulas,
     icons,
+    ledgers,
     metadata,
     reference,
     scripts,

@@ -1,13 +1,14 @@
-"""The claims ledger: every number that a chapter states and checks.
+"""The ledgers: what the chapters state and check, collected on a page.
 
-`vitedu.notebook.claim` shows `<p id="claim-NAME" data-claim="{json}">`. The
-directive `claims-ledger` lists all of them, with links to their places.
+`vitedu.notebook.claim` shows `<p id="claim-NAME" data-claim="{json}">`, and
+`rung` the same with "rung". The directives `claims-ledger` and
+`equality-ladder` list all of them, with links to their places.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from docutils import nodes
@@ -16,45 +17,101 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import SphinxDirective
 
-HEADER = ("Chapter", "Statement", "Value", "Expected", "Seeds")
+Entry = dict[str, Any]
 
 
-class DuplicateClaim(SphinxError):
-    """Two claims of the book have the same name."""
+class Kind(NamedTuple):
+    """One kind of entry, and how its table looks.
 
-    category = "Two claims with one name"
+    Attributes:
+        directive: What a page writes to get the table.
+        header: The columns; the first one links to the place.
+        widths: Of the columns, relative to each other.
+        cells: Texts of the columns after the first.
+    """
+
+    directive: str
+    header: tuple[str, ...]
+    widths: tuple[int, ...]
+    cells: Callable[[Entry], tuple[str, ...]]
+
+
+def _claim_cells(claim: Entry) -> tuple[str, ...]:
+    unit = claim["unit"]
+    return (
+        claim["statement"],
+        f"{claim['value']:.6g}{unit}",
+        f"{claim['expected']:.6g}{unit} ± {claim['tolerance']:.3g}{unit}",
+        str(claim["seeds"]),
+    )
+
+
+def _rung_cells(rung: Entry) -> tuple[str, ...]:
+    return (
+        rung["lower"],
+        rung["upper"],
+        f"{rung['difference']:.2g}",
+        f"{rung['tolerance']:.2g}",
+    )
+
+
+KINDS = {
+    "claim": Kind(
+        "claims-ledger",
+        ("Chapter", "Statement", "Value", "Expected", "Seeds"),
+        (20, 45, 12, 15, 8),
+        _claim_cells,
+    ),
+    "rung": Kind(
+        "equality-ladder",
+        ("Chapter", "This", "equals this", "Difference", "Allowed"),
+        (20, 30, 30, 10, 10),
+        _rung_cells,
+    ),
+}
+
+
+class DuplicateEntry(SphinxError):
+    """Two claims, or two rungs, of the book have the same name."""
+
+    category = "Two entries with one name"
 
 
 class ledger(nodes.General, nodes.Element):
-    """The place of the ledger, filled once all chapters are read."""
+    """The place of a ledger, filled once all chapters are read."""
 
 
-class ClaimsLedger(SphinxDirective):
-    """List every claim of the book."""
+class Ledger(SphinxDirective):
+    """List every entry of a kind."""
 
     def run(self) -> list[nodes.Node]:
         """Leave a place for the ledger."""
         _ledgers(self.env).add(self.env.docname)
-        return [ledger()]
+        kind = next(k for k in KINDS if KINDS[k].directive == self.name)
+        return [ledger(kind=kind)]
 
 
-class _ClaimParser(HTMLParser):
+class _EntryParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.claims: list[dict[str, Any]] = []
+        self.entries: list[tuple[str, Entry]] = []
 
     def handle_starttag(
         self, tag: str, attrs: list[tuple[str, str | None]]
     ) -> None:
-        data = dict(attrs).get("data-claim")
-        if data is not None:
-            self.claims.append(json.loads(data))
+        found = dict(attrs)
+        self.entries += [
+            (kind, json.loads(found[f"data-{kind}"]))
+            for kind in KINDS
+            if found.get(f"data-{kind}") is not None
+        ]
 
 
 def setup(app: Sphinx) -> None:
-    """Collect on reading, fill the ledger on writing."""
+    """Collect on reading, fill the ledgers on writing."""
     app.add_node(ledger)
-    app.add_directive("claims-ledger", ClaimsLedger)
+    for kind in KINDS.values():
+        app.add_directive(kind.directive, Ledger)
     app.connect("doctree-read", collect)
     app.connect("env-purge-doc", purge)
     app.connect("env-merge-info", merge)
@@ -63,18 +120,18 @@ def setup(app: Sphinx) -> None:
 
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
-    """Remember the claims that a page makes."""
-    parser = _ClaimParser()
+    """Remember the entries that a page makes."""
+    parser = _EntryParser()
     for raw in doctree.findall(nodes.raw):
         if raw.get("format") == "html":
             parser.feed(raw.astext())
-    if parser.claims:
-        _claims(app.env)[app.env.docname] = parser.claims
+    if parser.entries:
+        _entries(app.env)[app.env.docname] = parser.entries
 
 
 def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     """Forget what a page said before it is read again."""
-    _claims(env).pop(docname, None)
+    _entries(env).pop(docname, None)
     _ledgers(env).discard(docname)
 
 
@@ -86,53 +143,61 @@ def merge(
 ) -> None:
     """Take over what another process has read."""
     for docname in docnames:
-        if docname in _claims(other):
-            _claims(env)[docname] = _claims(other)[docname]
+        if docname in _entries(other):
+            _entries(env)[docname] = _entries(other)[docname]
     _ledgers(env).update(_ledgers(other).intersection(docnames))
 
 
 def outdated_ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Check the names, and write the ledger again when anything was read."""
-    places: dict[str, str] = {}
-    for docname, claim in _in_reading_order(env):
-        name = claim["name"]
-        if name in places:
-            raise DuplicateClaim(f"{name!r}: {places[name]} and {docname}")
-        places[name] = docname
+    """Check the names, and write the ledgers again when anything was read."""
+    for kind in KINDS:
+        places: dict[str, str] = {}
+        for docname, entry in _in_reading_order(env, kind):
+            name = entry["name"]
+            if name in places:
+                raise DuplicateEntry(
+                    f"{kind} {name!r}: {places[name]} and {docname}"
+                )
+            places[name] = docname
     return sorted(_ledgers(env))
 
 
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put a sentence and a table where a ledger was asked for."""
     for node in list(doctree.findall(ledger)):
-        claims = list(_in_reading_order(app.env))
-        node.replace_self(_count(claims) + _table(app, docname, claims))
+        kind = node["kind"]
+        entries = list(_in_reading_order(app.env, kind))
+        node.replace_self(
+            _count(kind, entries) + _table(app, docname, kind, entries)
+        )
 
 
-def _count(claims: list[tuple[str, dict[str, Any]]]) -> list[nodes.Node]:
-    number = len(claims)
-    text = f"The book makes {number} claim{'s' if number != 1 else ''}."
+def _count(kind: str, entries: list[tuple[str, Entry]]) -> list[nodes.Node]:
+    number = len(entries)
+    verb = {"claim": "makes", "rung": "proves"}[kind]
+    text = f"The book {verb} {number} {kind}{'s' if number != 1 else ''}."
     return [nodes.paragraph("", text)]
 
 
 def _table(
-    app: Sphinx, docname: str, claims: list[tuple[str, dict[str, Any]]]
+    app: Sphinx, docname: str, kind: str, entries: list[tuple[str, Entry]]
 ) -> list[nodes.Node]:
-    if not claims:
+    if not entries:
         return []
-    group = nodes.tgroup("", cols=len(HEADER))
-    group += [nodes.colspec(colwidth=width) for width in (20, 45, 12, 15, 8)]
-    group += nodes.thead("", _row([nodes.Text(text) for text in HEADER]))
+    _, header, widths, cells = KINDS[kind]
+    group = nodes.tgroup("", cols=len(header))
+    group += [nodes.colspec(colwidth=width) for width in widths]
+    group += nodes.thead("", _row([nodes.Text(text) for text in header]))
     body = nodes.tbody()
-    for source, claim in claims:
+    for source, entry in entries:
         uri = app.builder.get_relative_uri(docname, source)
         link = nodes.reference(
             "",
             app.env.titles[source].astext(),
             internal=True,
-            refuri=f"{uri}#claim-{quote(claim['name'])}",
+            refuri=f"{uri}#{kind}-{quote(entry['name'])}",
         )
-        body += _row([link, *map(nodes.Text, _cells(claim))])
+        body += _row([link, *map(nodes.Text, cells(entry))])
     group += body
     return [nodes.table("", group, classes=["claims-ledger"])]
 
@@ -143,26 +208,19 @@ def _row(cells: list[nodes.Node]) -> nodes.row:
     )
 
 
-def _cells(claim: dict[str, Any]) -> Iterator[str]:
-    unit = claim["unit"]
-    yield claim["statement"]
-    yield f"{claim['value']:.6g}{unit}"
-    yield f"{claim['expected']:.6g}{unit} ± {claim['tolerance']:.3g}{unit}"
-    yield str(claim["seeds"])
-
-
 def _in_reading_order(
-    env: BuildEnvironment,
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    claims = _claims(env)
+    env: BuildEnvironment, kind: str
+) -> Iterator[tuple[str, Entry]]:
+    entries = _entries(env)
     reading = env.toctree_includes.get(env.config.root_doc, [])
-    for docname in dict.fromkeys([*reading, *sorted(claims)]):
-        for claim in claims.get(docname, []):
-            yield docname, claim
+    for docname in dict.fromkeys([*reading, *sorted(entries)]):
+        for found, entry in entries.get(docname, []):
+            if found == kind:
+                yield docname, entry
 
 
-def _claims(env: BuildEnvironment) -> dict[str, list[dict[str, Any]]]:
-    return env.__dict__.setdefault("vitedu_claims", {})
+def _entries(env: BuildEnvironment) -> dict[str, list[tuple[str, Entry]]]:
+    return env.__dict__.setdefault("vitedu_entries", {})
 
 
 def _ledgers(env: BuildEnvironment) -> set[str]:
