@@ -1187,7 +1187,6 @@ INSIDE = "the inside of what is listed"
 EXEMPT = {
     "require": "the rules themselves; see test_require",
     "require_tensors": "the rules themselves; see test_require",
-    "exercises": JUDGES,
     "checks.judge_number": JUDGES,
     "checks.judge_function": JUDGES,
     "checks.same": "a proof: what it gets is what it tests",
