@@ -70,8 +70,8 @@ function frames(root, step) {
     cancelAnimationFrame(pending);
     if (visible && running) pending = requestAnimationFrame(tick);
   }
-  const observer = new IntersectionObserver(([entry]) => {
-    visible = entry.isIntersecting;
+  const observer = new IntersectionObserver((entries) => {
+    visible = entries.at(-1).isIntersecting;
     settle();
   });
   observer.observe(root);
@@ -128,7 +128,7 @@ function makeControls(model) {
     }),
     learning_rate: range({
       label: WORDS.rate, min: 1e-4, max: 0.1, step: 1e-4, log: true,
-      value: model.get("learning_rate"), format: (rate) => tidy(rate, 2),
+      value: model.get("learning_rate"), format: (rate) => String(Number(rate.toPrecision(2))),
       onInput: (rate) => setTraits(model, { learning_rate: rate }),
     }),
   };
@@ -159,6 +159,7 @@ function render({ model, el }) {
     const settings = settingsOf(model);
     trainer = makeTrainer(settings);
     [tested, told, sequence] = [trainer.evaluate(), 0, 0];
+    news.textContent = "";
     for (const [name, { set }] of Object.entries(controls)) {
       set(model.get(name));
     }
@@ -169,7 +170,8 @@ function render({ model, el }) {
   }
   function step() {
     trainer.step();
-    if (trainer.steps % TEST_EVERY === 0) tested = trainer.evaluate();
+    if (trainer.steps % TEST_EVERY) return;
+    tested = trainer.evaluate();
     const name = MILESTONES[told]?.[0];
     if (name && tested.right >= MILESTONES[told][1]) {
       told += 1;

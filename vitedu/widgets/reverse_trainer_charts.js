@@ -150,8 +150,7 @@ function letterTable() {
     cell.append(letter, wrong, bar);
     return { letter, bar, wrong };
   });
-  const root = html("table", {},
-    html("caption", { class: "vitedu-hidden", text: WORDS.tableTitle }),
+  const root = html("table", { "aria-label": WORDS.tableTitle },
     html("tbody", {}, reads.line, should.line, says.line));
 
   function update(seen) {

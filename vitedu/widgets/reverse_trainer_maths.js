@@ -261,7 +261,7 @@ function makeTrainer(settings) {
     };
   }
   return {
-    network, losses, limit: withoutOrder(tests), step, evaluate, look,
+    network, tests, losses, limit: withoutOrder(tests), step, evaluate, look,
     get steps() {
       return steps;
     },
