@@ -23,7 +23,7 @@ from vitedu.analysis import capture_attention
 from vitedu.attention import MultiHeadAttention
 from vitedu.layers import EncoderBlock, FeedForward
 from vitedu.sinusoids import sinusoidal_table
-from vitedu.widgets import ReverseTrainer, reverse_trainer
+from vitedu.widgets import ReverseTrainer
 from vitedu.widgets.base import _joined
 
 LENGTH, SYMBOLS, BATCH, D_MODEL, D_FF = 10, 8, 16, 32, 64
@@ -411,7 +411,7 @@ def test_the_curve_is_the_loss_of_every_step(show):
     chance = float(re.search(r"M\S+ ([\d.]+)H", baseline)[1])
     zero = 210 - 24
     heights = (zero - down) / (zero - chance) * np.log(SYMBOLS)
-    np.testing.assert_allclose(heights, np.minimum(losses, 2.5), atol=2e-3)
+    np.testing.assert_allclose(heights, np.minimum(losses, 3), atol=2e-3)
 
 
 def test_it_trains_until_it_is_paused(show):
@@ -573,7 +573,7 @@ def test_the_explorer_takes_itself_down(show):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [900, 390])
-@pytest.mark.parametrize("num_heads", reverse_trainer.HEADS)
+@pytest.mark.parametrize("num_heads", [1, 4])
 def test_accessible_and_inside_the_window(show, theme, width, num_heads):
     page = show(make(num_heads=num_heads), theme=theme, width=width)
     button(page, "One step").click()

@@ -43,7 +43,7 @@ const WORDS = {
   wrong: " (wrong)",
   step: "steps",
   right: "letters right",
-  limitRight: "about {right} % at best without their order",
+  limitRight: "without their order: about {right} %",
   ofSteps: "of at most {most}",
   reading: "Step {step}: loss {loss} on {count} new sequences, {right} % of "
     + "their letters right. Head {head} has {share} % of its weight on the "
@@ -246,7 +246,8 @@ function render({ model, el }) {
   frame.root.append(
     html("div", { class: "buttons" }, toggle, once, again, newSeed),
     html("div", { class: "vitedu-controls" },
-      ...Object.values(controls).map(({ root }) => root), speed.root),
+      controls.positions.root, controls.scaled.root, controls.num_heads.root,
+      speed.root, controls.learning_rate.root),
     html("div", { class: "panels" },
       curvePanel, box("look", WORDS.mapsTitle, WORDS.mapsNote, mapsRoot),
       box("answer", WORDS.answerTitle, WORDS.answerNote, letters.root,

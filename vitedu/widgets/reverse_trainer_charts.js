@@ -5,7 +5,7 @@ const letterOf = (id) => String.fromCharCode(97 + id);
 const percent = (share) => Math.round(100 * share);
 
 const CURVE = {
-  left: 34, right: 10, top: 8, bottom: 24, height: 210, most: 2.5,
+  left: 34, right: 10, top: 8, bottom: 24, height: 210, most: 3,
 };
 // The curve is drawn with at most this many points.
 const POINTS = 250;
@@ -37,7 +37,7 @@ function lossCurve() {
         class: "strong", x: end, y: y(loss) - 5, "text-anchor": "end", text,
       }),
     ];
-    const down = [0, 0.5, 1, 1.5, 2, 2.5].map((loss) => svg("text", {
+    const down = [0, 1, 2, 3].map((loss) => svg("text", {
       x: left - 6, y: y(loss) + 4, "text-anchor": "end", text: loss,
     }));
     const across = [];

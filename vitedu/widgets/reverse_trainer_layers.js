@@ -1,5 +1,5 @@
 // The layers of the explorer ReverseTrainer, forwards and backwards by hand.
-// Everything is made once: a training step allocates nothing. Numbers are of
+// All arrays are made once, none in a training step. Numbers are of
 // double precision, which is also faster here: JavaScript computes in it, so
 // that nothing has to be converted.
 
