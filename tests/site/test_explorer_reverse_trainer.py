@@ -484,7 +484,7 @@ def test_a_switch_starts_a_new_run_that_goes_on(
 ):
     page = show(make())
     button(page, "Train").click()
-    wait_for_step(page, 8)
+    wait_for_step(page, 12)
     page.get_by_label(label, exact=True).select_option(value)
     kebab = re.sub("([A-Z])", lambda x: "-" + x[1].lower(), name)
     expect_published(explorer_of(page), **{kebab.replace("-", "_"): text})
@@ -495,7 +495,7 @@ def test_a_switch_starts_a_new_run_that_goes_on(
     expect(page.locator(".map")).to_have_count(heads)
     assert len(shown["mirror"]) == heads
     # The run before stays to be compared with.
-    assert len(curve(page, "before")) >= 8
+    assert len(curve(page, "before")) >= 12
 
 
 def test_keys_alone_are_enough(show):

@@ -144,7 +144,8 @@ function render({ model, el }) {
   let playing = false;
 
   function start() {
-    if (trainer?.steps) {
+    // A slider on its way starts many runs; none of them is worth keeping.
+    if (trainer?.steps >= TEST_EVERY) {
       previous = { losses: trainer.losses, steps: trainer.steps };
     }
     const settings = settingsOf(model);
