@@ -85,5 +85,6 @@ Explorers
     widgets.mask_editor          who sees whom: fill, multiply, leak
     widgets.head_viewer          where each head looks from a chosen token
     widgets.norm_axes            which numbers a norm averages together
+    widgets.reverse_trainer      an encoder learns to reverse, in the page
     widgets.attention_distance   how far each head looks, and where
 """

@@ -6,6 +6,7 @@ from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.positional_encoding import PositionalEncoding
+from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
 
 __all__ = [
@@ -15,5 +16,6 @@ __all__ = [
     "MaskEditor",
     "NormAxes",
     "PositionalEncoding",
+    "ReverseTrainer",
     "SoftmaxScaling",
 ]

@@ -1,0 +1,259 @@
+// A small encoder that is trained in the page to say letters in reverse.
+
+const WORDS = {
+  label: "An encoder learns, in this page, to reverse letters",
+  play: "Train",
+  pause: "Pause",
+  once: "One step",
+  again: "Start again",
+  newSeed: "New seed",
+  other: "Other sequence",
+  positions: "Positions",
+  withPositions: "added",
+  noPositions: "left out",
+  scaled: "Scores",
+  withScale: "÷ √head_dim",
+  noScale: "as they are",
+  heads: "Heads",
+  rate: "Learning rate",
+  speed: "Speed",
+  slow: "normal",
+  fast: "fast",
+  curveTitle: "Loss",
+  curveNote: "Mean cross-entropy in nats of each training batch, by step. "
+    + "Grey: the run before.",
+  curvePicture: "Loss by step, now {loss} at step {step}. Dashed lines: "
+    + "guessing, ln 8 = 2.08; letters known but not their order, {limit}.",
+  chance: "guessing: ln 8",
+  limit: "letters known, not their order",
+  mapsTitle: "Where each place looks",
+  mapsNote: "A row is the place that answers, a column a letter it reads, "
+    + "the area of a square the weight. Frames: the mirrored letter. "
+    + "Percent: the weight there, on average over new sequences.",
+  head: "head {head}",
+  share: "{share} %",
+  mapPicture: "Attention map of head {head}. On average, {share} percent of "
+    + "the weight is on the mirrored letter.",
+  answerTitle: "A new sequence, and the answer",
+  answerNote: "The bar under a letter says how sure the network is.",
+  tableTitle: "What the network reads, what is wanted, what it says",
+  reads: "reads",
+  should: "wanted",
+  says: "says",
+  wrong: " (wrong)",
+  step: "steps",
+  right: "letters right",
+  limitRight: "without their order: about {right} %",
+  ofSteps: "of at most {most}",
+  reading: "Step {step}: loss {loss} on {count} new sequences, {right} % of "
+    + "their letters right. Head {head} has {share} % of its weight on the "
+    + "mirrored letters.",
+  half: "Step {step}: half of the letters are right.",
+  most: "Step {step}: 95 % of the letters are right.",
+  end: "Step {step}: the training ends here.",
+};
+
+const TRAITS = ["positions", "scaled", "num_heads", "learning_rate", "seed"];
+const BUDGET_MS = 8;
+// So often, in steps, the network is tested on new sequences.
+const TEST_EVERY = 10;
+const MILESTONES = [["half", 0.5], ["most", 0.95]];
+
+// Calls `step` each frame in which `root` is on the screen, while it runs.
+function frames(root, step) {
+  let [visible, running, pending] = [false, false, 0];
+  function tick() {
+    pending = requestAnimationFrame(tick);
+    step();
+  }
+  function settle() {
+    cancelAnimationFrame(pending);
+    if (visible && running) pending = requestAnimationFrame(tick);
+  }
+  const observer = new IntersectionObserver((entries) => {
+    visible = entries.at(-1).isIntersecting;
+    settle();
+  });
+  observer.observe(root);
+  function run(value) {
+    running = value;
+    settle();
+  }
+  function dispose() {
+    observer.disconnect();
+    run(false);
+  }
+  return { run, dispose };
+}
+
+function tile(name) {
+  const [number, aside] = [html("span"), html("span", { class: "aside" })];
+  const root = html("div", {},
+    html("dt", { text: WORDS[name] }), html("dd", {}, number, aside));
+  function set(value, text) {
+    number.textContent = value;
+    aside.textContent = text;
+  }
+  return { root, set };
+}
+
+function settingsOf(model) {
+  const [positions, scaled, numHeads, learningRate, seed] =
+    TRAITS.map((name) => model.get(name));
+  return { positions, scaled, numHeads, learningRate, seed };
+}
+
+function makeControls(model) {
+  const yesNo = (name, label, yes, no) => select({
+    label, value: model.get(name), options: [[true, yes], [false, no]],
+    onInput: (text) => setTraits(model, { [name]: text === "true" }),
+  });
+  return {
+    positions: yesNo("positions", WORDS.positions, WORDS.withPositions,
+      WORDS.noPositions),
+    scaled: yesNo("scaled", WORDS.scaled, WORDS.withScale, WORDS.noScale),
+    num_heads: select({
+      label: WORDS.heads, value: model.get("num_heads"),
+      options: [[1, 1], [2, 2], [4, 4]],
+      onInput: (text) => setTraits(model, { num_heads: Number(text) }),
+    }),
+    learning_rate: range({
+      label: WORDS.rate, min: 1e-4, max: 0.1, step: 1e-4, log: true,
+      value: model.get("learning_rate"), format: (rate) => String(Number(rate.toPrecision(2))),
+      onInput: (rate) => setTraits(model, { learning_rate: rate }),
+    }),
+  };
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "reverse-trainer", WORDS.label);
+  // Said at once, while the reading follows the training in silence.
+  const news = html("p", { class: "vitedu-hidden", "aria-live": "polite" });
+  const controls = makeControls(model);
+  let fast = false;
+  const speed = select({
+    label: WORDS.speed, value: fast,
+    options: [[false, WORDS.slow], [true, WORDS.fast]],
+    onInput: (text) => (fast = text === "true"),
+  });
+  const curve = lossCurve();
+  const letters = letterTable();
+  const tiles = { step: tile("step"), right: tile("right") };
+  const mapsRoot = html("div", { class: "maps" });
+  let [trainer, previous, maps, tested, told, sequence] = [];
+  let playing = false;
+
+  function start() {
+    // A slider on its way starts many runs; none of them is worth keeping.
+    if (trainer?.steps >= TEST_EVERY) {
+      previous = { losses: trainer.losses, steps: trainer.steps };
+    }
+    const settings = settingsOf(model);
+    trainer = makeTrainer(settings);
+    [tested, told, sequence] = [trainer.evaluate(), 0, 0];
+    news.textContent = "";
+    for (const [name, { set }] of Object.entries(controls)) {
+      set(model.get(name));
+    }
+    maps = Array.from({ length: settings.numHeads }, (_, h) => mirrorMap(h));
+    mapsRoot.replaceChildren(...maps.map(({ root }) => root));
+    mapsRoot.style.setProperty("--columns", Math.min(2, maps.length));
+    show({ speak: playing });
+  }
+  function step() {
+    trainer.step();
+    if (trainer.steps % TEST_EVERY) return;
+    tested = trainer.evaluate();
+    const name = MILESTONES[told]?.[0];
+    if (name && tested.right >= MILESTONES[told][1]) {
+      told += 1;
+      news.textContent = sentence(WORDS[name], { step: tested.step });
+    }
+  }
+  function stepsOfAFrame() {
+    const until = performance.now() + BUDGET_MS;
+    do step();
+    while (fast && performance.now() < until && trainer.steps < MAX_STEPS);
+    if (trainer.steps < MAX_STEPS) return show({ speak: false });
+    news.textContent = sentence(WORDS.end, { step: MAX_STEPS });
+    return play(false);
+  }
+  const training = frames(frame.root, stepsOfAFrame);
+
+  function play(value) {
+    playing = value && trainer.steps < MAX_STEPS;
+    training.run(playing);
+    show({ speak: !playing });
+  }
+  function show({ speak }) {
+    // Read before anything is written, or the page is laid out twice.
+    const width = Math.max(200, curvePanel.clientWidth);
+    if (!playing && tested.step !== trainer.steps) tested = trainer.evaluate();
+    const seen = trainer.look(sequence);
+    const { steps, limit } = trainer;
+    const best = largestOf(tested.mirror, 0, tested.mirror.length);
+    const words = {
+      step: tested.step, loss: tested.loss.toFixed(2),
+      right: percent(tested.right), count: TEST_BATCHES * BATCH,
+      head: best + 1, share: percent(tested.mirror[best]),
+      limit: limit.loss.toFixed(2), most: MAX_STEPS,
+    };
+    curve.update(
+      width, trainer, previous, sentence(WORDS.curvePicture, words),
+    );
+    maps.forEach((map, head) =>
+      map.update(seen.maps[head], seen.reads, tested.mirror[head]));
+    letters.update(seen);
+    tiles.step.set(steps, sentence(WORDS.ofSteps, words));
+    tiles.right.set(sentence(WORDS.share, { share: words.right }),
+      sentence(WORDS.limitRight, { right: percent(limit.right) }));
+    toggle.textContent = playing ? WORDS.pause : WORDS.play;
+    toggle.disabled = once.disabled = steps === MAX_STEPS;
+    frame.read(sentence(WORDS.reading, words), { speak });
+    frame.publish({
+      ...settingsOf(model), playing, step: steps, sequence,
+      trainLoss: steps ? trainer.losses[steps - 1] : "",
+      tested: tested.step, loss: tested.loss, right: tested.right,
+      mirror: tested.mirror, limitLoss: limit.loss, limitRight: limit.right,
+      reads: seen.reads, says: seen.says, sure: seen.sure,
+    });
+  }
+
+  const toggle = button(WORDS.play, () => play(!playing));
+  const once = button(WORDS.once, () => {
+    step();
+    play(false);
+  });
+  const again = button(WORDS.again, start);
+  const newSeed = button(WORDS.newSeed, () =>
+    setTraits(model, { seed: (model.get("seed") + 1) % 2 ** 32 }));
+  const other = button(WORDS.other, () => {
+    sequence = (sequence + 1) % BATCH;
+    show({ speak: !playing });
+  });
+  const curvePanel = panel(
+    "curve", titled(WORDS.curveTitle), noted(WORDS.curveNote), curve.root,
+    html("dl", {}, ...Object.values(tiles).map(({ root }) => root)),
+  );
+  frame.root.append(
+    html("div", { class: "buttons" }, toggle, once, again, newSeed),
+    html("div", { class: "vitedu-controls" },
+      controls.positions.root, controls.scaled.root, controls.num_heads.root,
+      speed.root, controls.learning_rate.root),
+    html("div", { class: "panels" },
+      curvePanel,
+      panel("look", titled(WORDS.mapsTitle), noted(WORDS.mapsNote), mapsRoot),
+      panel("answer", titled(WORDS.answerTitle), noted(WORDS.answerNote),
+        letters.root, other)),
+    ...frame.reading, news,
+  );
+  start();
+  const ignoreWidth = onWidth(
+    frame.root, onceAFrame(() => show({ speak: false })),
+  );
+  return followTraits(
+    model, TRAITS, start, ignoreWidth, training.dispose, frame.dispose,
+  );
+}
+
+export default { render };

@@ -1,0 +1,168 @@
+// The pictures of the explorer ReverseTrainer: its curve, its maps, its
+// letters.
+
+const letterOf = (id) => String.fromCharCode(97 + id);
+const percent = (share) => Math.round(100 * share);
+
+const CURVE = {
+  left: 34, right: 10, top: 8, bottom: 24, height: 210, most: 3,
+};
+// The curve is drawn with at most this many points.
+const POINTS = 250;
+const STEP_TICKS = [[200, 50], [500, 100], [1000, 250], [2000, 500]];
+
+// The losses of a run, the run before, and two lines to compare with.
+function lossCurve() {
+  const { left, right, top, bottom, height, most } = CURVE;
+  const picture = svg("svg", { role: "img", height });
+  let drawn = "";
+
+  function path(losses, steps, x, y) {
+    const bin = Math.ceil(steps / POINTS);
+    let d = "";
+    for (let from = 0; from < steps; from += bin) {
+      const to = Math.min(from + bin, steps);
+      let sum = 0;
+      for (let i = from; i < to; i++) sum += losses[i];
+      const [across, down] = [x((from + to + 1) / 2), y(sum / (to - from))];
+      d += `${d ? "L" : "M"}${across.toFixed(1)} ${down.toFixed(1)}`;
+    }
+    return d;
+  }
+  function axes(width, x, y, last, tick, limit) {
+    const end = width - right;
+    const baseline = (loss, text) => [
+      svg("path", { class: "baseline", d: `M${left} ${y(loss)}H${end}` }),
+      svg("text", {
+        class: "strong", x: end, y: y(loss) - 5, "text-anchor": "end", text,
+      }),
+    ];
+    const down = [0, 1, 2, 3].map((loss) => svg("text", {
+      x: left - 6, y: y(loss) + 4, "text-anchor": "end", text: loss,
+    }));
+    const across = [];
+    for (let step = 0; step <= last; step += tick) {
+      across.push(svg("text", {
+        x: x(step), y: height - 6, text: step,
+        "text-anchor": step === last ? "end" : "middle",
+      }));
+    }
+    return [
+      svg("path", {
+        class: "axis", d: `M${left} ${top}V${y(0)}H${end}`,
+      }), ...down, ...across,
+      ...baseline(Math.log(SYMBOLS), WORDS.chance),
+      ...baseline(limit, WORDS.limit),
+    ];
+  }
+  const now = svg("path", { class: "loss" });
+  const before = svg("path", { class: "before" });
+  const behind = svg("g");
+  picture.append(behind, before, now);
+
+  // `previous` is the run before this one, or null.
+  function update(width, { losses, steps, limit }, previous, label) {
+    const longest = Math.max(steps, previous?.steps ?? 0);
+    const [last, tick] = STEP_TICKS.find(([end]) => longest <= end);
+    const x = (step) =>
+      left + ((width - left - right) * step) / last;
+    const y = (loss) => height - bottom
+      - ((height - bottom - top) * Math.min(loss, most)) / most;
+    const key = [width, last, limit.loss].join(" ");
+    if (drawn !== key) {
+      drawn = key;
+      picture.setAttribute("width", width);
+      behind.replaceChildren(...axes(width, x, y, last, tick, limit.loss));
+    }
+    picture.setAttribute("aria-label", label);
+    now.setAttribute("d", path(losses, steps, x, y));
+    before.setAttribute("d", previous
+      ? path(previous.losses, previous.steps, x, y) : "");
+  }
+  return { root: picture, update };
+}
+
+// A map: the area of a square is the weight; the frame is the mirrored letter.
+function mirrorMap(head) {
+  const squares = svg("path", { class: "squares" });
+  const places = [...Array(LENGTH).keys()];
+  const letters = (at) => places.map((place) => svg("text", {
+    "text-anchor": "middle", ...at(place),
+  }));
+  const read = letters((place) => ({ x: place + 0.5, y: -0.3 }));
+  const asking = letters((place) => ({ x: -0.55, y: place + 0.78 }));
+  const goal = places.map((place) =>
+    `M${LENGTH - 1 - place} ${place}h1v1h-1z`).join("");
+  const picture = svg(
+    "svg", {
+      class: "map", role: "img",
+      viewBox: `-1.1 -1.2 ${LENGTH + 1.2} ${LENGTH + 1.3}`,
+    },
+    svg("rect", { class: "paper", width: LENGTH, height: LENGTH }),
+    squares, svg("path", { class: "goal", d: goal }),
+    ...read, ...asking,
+  );
+  const share = html("span", { class: "share" });
+  const root = html(
+    "div", { class: "head-map", style: `--head: var(--c-head-${head})` },
+    html("p", {},
+      html("span", { class: "swatch" }),
+      sentence(WORDS.head, { head: head + 1 }), share),
+    picture,
+  );
+
+  function update(weights, reads, mirror) {
+    let d = "";
+    for (let at = 0; at < weights.length; at++) {
+      const side = 0.96 * Math.sqrt(weights[at]);
+      if (side < 0.05) continue;
+      const x = (at % LENGTH) + (1 - side) / 2;
+      const y = Math.floor(at / LENGTH) + (1 - side) / 2;
+      const [s, left, down] = [side, x, y].map((size) => size.toFixed(3));
+      d += `M${left} ${down}h${s}v${s}h-${s}z`;
+    }
+    squares.setAttribute("d", d);
+    reads.forEach((id, place) => {
+      read[place].textContent = letterOf(id);
+      asking[place].textContent = letterOf(id);
+    });
+    share.textContent = sentence(WORDS.share, { share: percent(mirror) });
+    picture.setAttribute("aria-label", sentence(WORDS.mapPicture, {
+      head: head + 1, share: percent(mirror),
+    }));
+  }
+  return { root, update };
+}
+
+// What the network reads, what it should say, what it says and how surely.
+function letterTable() {
+  const row = (name) => {
+    const cells = Array.from({ length: LENGTH }, () => html("td"));
+    const line = html("tr", { class: name },
+      html("th", { scope: "row", text: WORDS[name] }), ...cells);
+    return { line, cells };
+  };
+  const [reads, should, says] = ["reads", "should", "says"].map(row);
+  const marks = says.cells.map((cell) => {
+    const letter = html("span", { class: "letter" });
+    const bar = html("span", { class: "bar", "aria-hidden": "true" });
+    const wrong = html("span", { class: "vitedu-hidden" });
+    cell.append(letter, wrong, bar);
+    return { letter, bar, wrong };
+  });
+  const root = html("table", { "aria-label": WORDS.tableTitle },
+    html("tbody", {}, reads.line, should.line, says.line));
+
+  function update(seen) {
+    marks.forEach(({ letter, bar, wrong }, place) => {
+      const right = seen.says[place] === seen.should[place];
+      reads.cells[place].textContent = letterOf(seen.reads[place]);
+      should.cells[place].textContent = letterOf(seen.should[place]);
+      letter.textContent = letterOf(seen.says[place]);
+      wrong.textContent = right ? "" : WORDS.wrong;
+      says.cells[place].classList.toggle("right", right);
+      bar.style.setProperty("--sure", seen.sure[place].toFixed(3));
+    });
+  }
+  return { root, update };
+}
