@@ -59,6 +59,7 @@ Counting and looking inside
     leaks              whether a model sees what it must not see
 
 Tools of the book
+    page_weights       a trained Transformer, as a page computes with it
     require_tensors    the rules that tensors obey
     require            the rules that arguments obey
     plots              one look for every figure
