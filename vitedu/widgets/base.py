@@ -181,6 +181,23 @@ class Array(TraitType):
             )
 
 
+def checked_words(name: str, words: Sequence[str]) -> list[str]:
+    """Return words as a list.
+
+    Raises:
+        TypeError: They are no sequence of strings.
+        ValueError: One of them is blank.
+    """
+    if isinstance(words, str) or not isinstance(words, Sequence):
+        raise TypeError(f"{name} must be a list of strings, got {words!r}")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"{name} must be strings, got {word!r}")
+        if not word.strip():
+            raise ValueError(f"{name} must not be blank, got {word!r}")
+    return list(words)
+
+
 def _joined(*names: str) -> str:
     texts = [(_FOLDER / name).read_text(encoding="utf-8") for name in names]
     return "\n".join(texts)
