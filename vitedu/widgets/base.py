@@ -27,6 +27,7 @@ class Explorer(anywidget.AnyWidget):
 
     files: str
     parts: tuple[str, ...] = ()
+    _made = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # An instance gets a subclass of its own when anywidget adds traits
@@ -46,6 +47,16 @@ class Explorer(anywidget.AnyWidget):
             if trait not in traits:
                 raise TypeError(f"{name} needs the argument {trait!r}")
         super().__init__(**traits)
+        self._made = True
+
+    def _only_once(self, proposal: Any) -> Any:
+        """Pass a proposed value on, unless the explorer is made already."""
+        if self._made:
+            raise ValueError(
+                f"{proposal['trait'].name} cannot change once the explorer "
+                "is made; make another"
+            )
+        return proposal["value"]
 
     def __repr__(self) -> str:
         # Without an address in it: two runs of a chapter print the same.
@@ -196,6 +207,14 @@ def checked_words(name: str, words: Sequence[str]) -> list[str]:
         if not word.strip():
             raise ValueError(f"{name} must not be blank, got {word!r}")
     return list(words)
+
+
+def index_below(size: int, proposal: Any) -> int:
+    """Pass a proposed index on if it is one of `size` things."""
+    name, value = proposal["trait"].name, proposal["value"]
+    if value >= size:
+        raise ValueError(f"{name} must lie in [0, {size - 1}], got {value}")
+    return value
 
 
 def _joined(*names: str) -> str:

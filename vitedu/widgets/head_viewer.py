@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Explorer, Integer, checked_words
+from vitedu.widgets.base import (
+    Array,
+    Explorer,
+    Integer,
+    checked_words,
+    index_below,
+)
 
 MAX_HEADS = 8
 MAX_TOKENS = 24
@@ -51,7 +57,6 @@ class HeadViewer(Explorer):
     heads = traitlets.List().tag(sync=True)
 
     _checked = False
-    _made = False
 
     def __init__(
         self,
@@ -69,7 +74,6 @@ class HeadViewer(Explorer):
             weights=weights, tokens=checked_words("tokens", tokens), **view
         )
         self._check_arrays()
-        self._made = True
 
     @traitlets.default("query")
     def _middle(self) -> int:
@@ -81,24 +85,15 @@ class HeadViewer(Explorer):
 
     @traitlets.validate(*FIXED)
     def _check_fixed(self, proposal: Any) -> Any:
-        name = proposal["trait"].name
-        if self._made:
-            raise ValueError(
-                f"{name} cannot change once the explorer is made; make another"
-            )
+        value = self._only_once(proposal)
         self._check_arrays()
-        return proposal["value"]
+        return value
 
     @traitlets.validate("layer", "query")
     def _check_index(self, proposal: Any) -> int:
         self._check_arrays()
-        name, value = proposal["trait"].name, proposal["value"]
-        size = self.weights.shape[{"layer": 0, "query": 2}[name]]
-        if value >= size:
-            raise ValueError(
-                f"{name} must lie in [0, {size - 1}], got {value}"
-            )
-        return value
+        axis = {"layer": 0, "query": 2}[proposal["trait"].name]
+        return index_below(self.weights.shape[axis], proposal)
 
     @traitlets.validate("heads")
     def _check_heads(self, proposal: Any) -> list[int]:
