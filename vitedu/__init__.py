@@ -87,4 +87,6 @@ Explorers
     widgets.head_viewer          where each head looks from a chosen token
     widgets.norm_axes            which numbers a norm averages together
     widgets.attention_distance   how far each head looks, and where
+    widgets.translation          what runs a trained translator in the page
+    widgets.translator           what it writes, and where it looks meanwhile
 """
