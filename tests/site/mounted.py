@@ -63,6 +63,12 @@ def explorer_of(page: Page) -> Locator:
     return page.locator(EXPLORER).first
 
 
+def stop_clock(page: Page) -> None:
+    """Let time pass only by `page.clock.run_for`, however slow we are."""
+    page.clock.install(time=0)
+    page.clock.pause_at(3600)
+
+
 def published(root: Locator) -> dict[str, object]:
     """Return the figures that an explorer puts on its page."""
     texts = root.evaluate("node => ({...node.dataset})")
