@@ -50,9 +50,9 @@ const WORDS = {
   source: "The model reads {src}.",
   right: "✓ The first one is right.",
   wrong: "✗ The first one is wrong. Right is “{right}”.",
-  reading: "Step {step} of {steps}: {alive} of the prefixes live. The "
-    + "likeliest candidate is “{word}” after “{prefix}” ({sure}). "
-    + "{goes} go on, {ends} end, {dropped} are dropped.",
+  reading: "Step {step} of {steps}. Prefixes that live: {alive}. The likeliest "
+    + "candidate is “{word}” after “{prefix}” ({sure}). Candidates that go "
+    + "on: {goes}, that end: {ends}, that are dropped: {dropped}.",
   readEnd: "The end, after {steps} steps. The best sentence is “{best}” with "
     + "the log probability {total}.",
 };

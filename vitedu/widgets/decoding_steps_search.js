@@ -8,12 +8,15 @@ function lengthDivisor(length, alpha) {
   return ((5 + length) / 6) ** alpha;
 }
 
-// Every prefix with one more word, the likeliest first. `chance` is what the
-// word has in a draw; at a temperature of 1 it is its probability.
+// Every prefix with one more word, the likeliest first. `chance` is the
+// probability of the word; with a temperature it is that of drawing it, which
+// differs also since padding is never drawn.
 function rankCandidates(alive, next, temperature) {
   const all = alive.flatMap((prefix, row) => {
     const { logProbs } = next[row];
-    const chances = softmax(logProbs.map((logProb) => logProb / temperature));
+    const chances = temperature
+      ? softmax(logProbs.map((logProb) => logProb / temperature))
+      : logProbs.map(Math.exp);
     return Array.from(logProbs, (logProb, id) => ({
       row, id, chance: chances[id], logProb: prefix.logProb + logProb,
       ids: [...prefix.ids, id],
@@ -77,7 +80,7 @@ function search(translator, number, how) {
     const ends = ({ id }) =>
       id === MARKS.eos || length === translator.maxLength;
     const ranked = rankCandidates(
-      alive, next, method === "sample" ? temperature : 1,
+      alive, next, method === "sample" ? temperature : undefined,
     );
     const choice = beam ? chooseBeam(ranked, ends, size)
       : chooseOne(ranked, ends,
