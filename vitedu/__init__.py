@@ -59,6 +59,7 @@ Counting and looking inside
     leaks              whether a model sees what it must not see
 
 Tools of the book
+    page_weights       a trained Transformer, as a page computes with it
     require_tensors    the rules that tensors obey
     require            the rules that arguments obey
     plots              one look for every figure
@@ -87,4 +88,7 @@ Explorers
     widgets.norm_axes            which numbers a norm averages together
     widgets.reverse_trainer      an encoder learns to reverse, in the page
     widgets.attention_distance   how far each head looks, and where
+    widgets.translation          what runs a trained translator in the page
+    widgets.translator           what it writes, and where it looks meanwhile
+    widgets.decoding_steps       what a search keeps, finishes and drops
 """

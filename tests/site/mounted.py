@@ -72,10 +72,11 @@ def stop_clock(page: Page) -> None:
 def published(root: Locator) -> dict[str, object]:
     """Return the figures that an explorer puts on its page."""
     texts = root.evaluate("node => ({...node.dataset})")
-    return {name: _value(text) for name, text in texts.items()}
+    return {name: value_of(text) for name, text in texts.items()}
 
 
-def _value(text: str) -> object:
+def value_of(text: str) -> object:
+    """Return what a published text stands for."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:

@@ -2,20 +2,24 @@
 
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
+from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
+from vitedu.widgets.translator import Translator
 
 __all__ = [
     "AttentionDistance",
     "AttentionPlane",
+    "DecodingSteps",
     "HeadViewer",
     "MaskEditor",
     "NormAxes",
     "PositionalEncoding",
     "ReverseTrainer",
     "SoftmaxScaling",
+    "Translator",
 ]

@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Explorer, Integer, index_below
+from vitedu.widgets.base import (
+    Array,
+    Explorer,
+    Integer,
+    checked_words,
+    index_below,
+)
 
 MAX_HEADS = 8
 MAX_TOKENS = 24
@@ -63,9 +69,9 @@ class HeadViewer(Explorer):
         if isinstance(weights, np.ndarray) and weights.ndim == 3:
             weights = weights[np.newaxis]
         if targets is not None:
-            view["targets"] = _words("targets", targets)
+            view["targets"] = checked_words("targets", targets)
         super().__init__(
-            weights=weights, tokens=_words("tokens", tokens), **view
+            weights=weights, tokens=checked_words("tokens", tokens), **view
         )
         self._check_arrays()
 
@@ -132,17 +138,6 @@ def readings(explorer: HeadViewer) -> dict[str, np.ndarray]:
         "entropy": -(rows * logs).sum(axis=1),
         "offset": rows @ (np.arange(rows.shape[1]) - explorer.query),
     }
-
-
-def _words(name: str, words: Sequence[str]) -> list[str]:
-    if isinstance(words, str) or not isinstance(words, Sequence):
-        raise TypeError(f"{name} must be a list of strings, got {words!r}")
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"{name} must be strings, got {word!r}")
-        if not word.strip():
-            raise ValueError(f"{name} must not be blank, got {word!r}")
-    return list(words)
 
 
 def _check_sizes(made: HeadViewer) -> None:
