@@ -123,8 +123,6 @@ def padding_leak(
     Raises:
         TypeError, ValueError: As for `leaks`, and masks that are not boolean,
             do not fit, or leave nothing to change or nothing to count.
-
-    Derived in: 04-masking, 07-encoder
     """
     meter = _Meter(function, alternatives, model, training, noise, seed)
     _length(inputs)
