@@ -86,15 +86,6 @@ function frames(root, step) {
   return { run, dispose };
 }
 
-function box(name, title, note, ...children) {
-  return html(
-    "div", { class: `vitedu-panel ${name}` },
-    html("p", { class: "vitedu-panel-title", text: title }),
-    html("p", { class: "vitedu-panel-note", text: note }),
-    ...children,
-  );
-}
-
 function tile(name) {
   const [number, aside] = [html("span"), html("span", { class: "aside" })];
   const root = html("div", {},
@@ -153,7 +144,8 @@ function render({ model, el }) {
   let playing = false;
 
   function start() {
-    if (trainer?.steps) {
+    // A slider on its way starts many runs; none of them is worth keeping.
+    if (trainer?.steps >= TEST_EVERY) {
       previous = { losses: trainer.losses, steps: trainer.steps };
     }
     const settings = settingsOf(model);
@@ -239,8 +231,8 @@ function render({ model, el }) {
     sequence = (sequence + 1) % BATCH;
     show({ speak: !playing });
   });
-  const curvePanel = box(
-    "curve", WORDS.curveTitle, WORDS.curveNote, curve.root,
+  const curvePanel = panel(
+    "curve", titled(WORDS.curveTitle), noted(WORDS.curveNote), curve.root,
     html("dl", {}, ...Object.values(tiles).map(({ root }) => root)),
   );
   frame.root.append(
@@ -249,24 +241,19 @@ function render({ model, el }) {
       controls.positions.root, controls.scaled.root, controls.num_heads.root,
       speed.root, controls.learning_rate.root),
     html("div", { class: "panels" },
-      curvePanel, box("look", WORDS.mapsTitle, WORDS.mapsNote, mapsRoot),
-      box("answer", WORDS.answerTitle, WORDS.answerNote, letters.root,
-        other)),
+      curvePanel,
+      panel("look", titled(WORDS.mapsTitle), noted(WORDS.mapsNote), mapsRoot),
+      panel("answer", titled(WORDS.answerTitle), noted(WORDS.answerNote),
+        letters.root, other)),
     ...frame.reading, news,
   );
   start();
-  const restart = onceAFrame(start);
-  const ignoreTraits = onTraits(model, TRAITS, restart);
   const ignoreWidth = onWidth(
     frame.root, onceAFrame(() => show({ speak: false })),
   );
-  return () => {
-    ignoreTraits();
-    ignoreWidth();
-    restart.cancel();
-    training.dispose();
-    frame.dispose();
-  };
+  return followTraits(
+    model, TRAITS, start, ignoreWidth, training.dispose, frame.dispose,
+  );
 }
 
 export default { render };
