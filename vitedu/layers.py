@@ -120,7 +120,7 @@ class EncoderBlock(nn.Module):
 
     Source: Dosovitskiy et al. 2021, equations 2 and 3; post-norm: Vaswani
         et al. 2017, section 3.1.
-    Derived in: 06-residuals-norms-feed-forward, 14-training-a-vit
+    Derived in: 06-residuals-norms-feed-forward, 07-encoder, 14-training-a-vit
     """
 
     def __init__(

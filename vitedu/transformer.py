@@ -76,6 +76,7 @@ class Encoder(nn.Module):
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: With ``norm_first`` a layer normalisation closes the stack,
         which post-norm stacks do not need.
+    Derived in: 07-encoder
     """
 
     def __init__(self, config: TransformerConfig) -> None:
