@@ -178,6 +178,7 @@ class DecoderBlock(nn.Module):
             another width or batch.
 
     Source: Vaswani et al. 2017, section 3.1.
+    Derived in: 08-decoder
     """
 
     def __init__(

@@ -115,6 +115,7 @@ class Decoder(nn.Module):
 
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: As for `Encoder`.
+    Derived in: 08-decoder
     """
 
     def __init__(self, config: TransformerConfig) -> None:
