@@ -97,7 +97,7 @@ def test_batches_show_each_pair_once_in_an_order_of_the_seed():
     )
     for epoch in epochs:
         for batch in epoch:
-            assert torch.equal(batch.tgt[:, :1], batch.src + 100)
+            assert torch.equal(batch.tgt_input[:, 0], batch.src[:, 0] + 100)
     assert len(set(first)) == len(first) == 12
     assert first != second
     again, other = (

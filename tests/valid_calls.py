@@ -1062,6 +1062,7 @@ CALLS = {
         weight_decay=(0.1, number(at_least=0)),
         label_smoothing=(0.1, rate()),
         max_grad_norm=(1.0, number(above=0)),
+        pad_id=(None, size(at_least=0, optional=True)),
     ),
     "training.fit": call(
         training.fit,

@@ -17,13 +17,15 @@ from vitedu import require
 from vitedu.checkpoints import read_checkpoint, write_checkpoint
 from vitedu.config import TrainConfig
 
+_NO_CLASS = -100  # what PyTorch's cross-entropy leaves out by itself
+
 
 @dataclass
 class History:
     """What a training run measured, one entry per epoch.
 
     Attributes:
-        loss: Mean training loss over the samples of the epoch.
+        loss: Mean training loss of the epoch, over all places that count.
         learning_rate: Rate of the last step of the epoch.
         metrics: What `evaluate` returned after the epoch, name -> values.
     """
@@ -51,6 +53,7 @@ class _Run:
                 f"{config.warmup} of {steps} steps"
             )
         self.model, self.loader, self.config = model, loader, config
+        self.ignored = _NO_CLASS if config.pad_id is None else config.pad_id
         self.history = History()
         self.optimizer = AdamW(
             model.parameters(),
@@ -65,10 +68,17 @@ class _Run:
             pct_start=config.warmup,
         )
 
-    def step(self, inputs: Tensor, targets: Tensor) -> float:
+    def step(self, inputs: list[Tensor], targets: Tensor) -> float:
+        logits = self.model(*inputs)
+        if logits.shape[:-1] != targets.shape:
+            raise ValueError(
+                "targets must have the axes of the logits but the last, "
+                f"{tuple(logits.shape[:-1])}, got {tuple(targets.shape)}"
+            )
         loss = F.cross_entropy(
-            self.model(inputs),
-            targets,
+            logits.flatten(0, -2),
+            targets.flatten(),
+            ignore_index=self.ignored,
             label_smoothing=self.config.label_smoothing,
         )
         self.optimizer.zero_grad()
@@ -84,9 +94,10 @@ class _Run:
     def epoch(self) -> None:
         self.model.train()
         total, count = 0.0, 0
-        for inputs, targets in self.loader:
-            total += self.step(inputs, targets) * len(targets)
-            count += len(targets)
+        for *inputs, targets in self.loader:
+            counted = (targets != self.ignored).sum().item()
+            total += self.step(inputs, targets) * counted
+            count += counted
         self.history.loss.append(total / count)
         self.history.learning_rate.append(self.learning_rate)
 
@@ -160,9 +171,12 @@ def fit(
     """Train `model` on `loader` by cross-entropy, in place.
 
     Args:
-        model: Maps a batch of inputs to logits (batch, class). Two inputs
-            (a Transformer) or two outputs (distillation) need another loop.
-        loader: Yields (inputs, targets); targets are class numbers.
+        model: Maps one or more inputs to logits, (batch, class) or, with a
+            prediction at each step, (batch, step, class). Two outputs
+            (distillation) need another loop.
+        loader: Yields (*inputs, targets), such as (images, labels) or
+            (src, tgt_input, tgt_labels); targets are class numbers, with the
+            axes of the logits but the last.
         config: Optimiser, schedule, epochs.
         evaluate: Called after each epoch with the model in evaluation mode
             and without gradients; its numbers enter the history.
@@ -178,7 +192,8 @@ def fit(
         TypeError: `config` is no TrainConfig.
         ValueError: An empty loader; a warm-up of one step or less; a
             checkpoint of another config, loader or model, truncated, or no
-            checkpoint at all. The model is unchanged then.
+            checkpoint at all. The model is unchanged then. Targets of other
+            axes than the logits.
         FileNotFoundError: The folder of `checkpoint` does not exist.
         FloatingPointError: The loss is no longer finite.
 
