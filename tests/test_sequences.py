@@ -112,6 +112,13 @@ def test_batches_show_each_pair_once_in_an_order_of_the_seed():
     assert other != first
 
 
+def test_a_batch_holds_what_a_model_reads_and_has_to_say():
+    [batch] = pair_batches(PAIRS, batch_size=len(PAIRS), seed=0)
+    order = [PAIRS.src.tolist().index(row) for row in batch.src.tolist()]
+    assert torch.equal(batch.tgt_input, PAIRS.tgt[order, :-1])
+    assert torch.equal(batch.tgt_labels, PAIRS.tgt[order, 1:])
+
+
 def test_batches_leave_the_global_generator_alone():
     state = torch.get_rng_state()
     list(pair_batches(numbered(5), batch_size=2, seed=0))

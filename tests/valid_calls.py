@@ -1218,5 +1218,7 @@ EXEMPT = {
         for name in ("ti16", "s16", "b32", "l16", "l32", "h14")
     },
     "config.TransformerConfig.big": "as base",
+    "config.TransformerConfig.numerals": "as base",
     "train_config.TrainConfig.digits": "as TrainConfig",
+    "train_config.TrainConfig.numerals": "as TrainConfig",
 }
