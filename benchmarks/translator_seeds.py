@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 
+from vitedu.analysis import capture_attention
 from vitedu.config import TrainConfig, TransformerConfig
 from vitedu.decoding import greedy_search
 from vitedu.notebook import set_up
@@ -55,7 +56,10 @@ def one_seed(seed: int) -> dict:
         wrong = mistakes(short_model, pairs)
         beyond[digits] = {"right": len(pairs) - len(wrong), "of": len(pairs)}
         beyond[digits]["examples"] = wrong[:3]
+    to_wan, to_qian = looks_of_thousand(model)
     return {
+        "to_wan": to_wan,
+        "to_qian": to_qian,
         "right": len(test) - len(mistakes(model, test)),
         "mistakes": mistakes(model, test),
         "loss": loss,
@@ -82,6 +86,22 @@ def mistakes(model: Transformer, pairs: Pairs) -> list[list[str]]:
         for (chinese, english), answer in zip(pairs.words, said, strict=True)
         if answer != " ".join(english)
     ]
+
+
+@torch.no_grad()
+def looks_of_thousand(model: Transformer) -> list[float]:
+    """Return how much "thousand" looks at 万 and at 千, in per cent."""
+    shares = []
+    for tens in range(10_000, 100_000, 10_000):
+        for ones in range(1000, 10_000, 1000):
+            pairs = numeral_pairs([tens + ones + 7])
+            chinese, english = pairs.words[0]
+            with capture_attention(model) as maps:
+                model(pairs.src, pairs.tgt_input)
+            cross = [maps[name] for name in maps if "cross" in name]
+            row = torch.cat(cross).mean(dim=(0, 1))[english.index("thousand")]
+            shares.append([row[chinese.index(sign)] for sign in "万千"])
+    return (100 * torch.tensor(shares).mean(dim=0)).tolist()
 
 
 def numbers_of(digits: int) -> Pairs:
