@@ -43,6 +43,7 @@ MAY_IMPORT = {
     "hypotheses": "",
     "prefixes": "cache transformer",
     "decoding": "hypotheses prefixes transformer",
+    "page_weights": "transformer",
     "counting": "block_config config",
     "flops": "block_config config counting",
     "memory": "config counting",

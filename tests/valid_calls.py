@@ -58,6 +58,7 @@ from vitedu import (
     memory,
     notebook,
     numerals,
+    page_weights,
     patches,
     photographs,
     plots,
@@ -580,6 +581,17 @@ CALLS = {
         beam_size=(3, size(below=10**6)),
         length_penalty=(0.6, number(at_least=0)),
         **search_fields(),
+    ),
+    "page_weights.rounded_to_half": call(
+        page_weights.rounded_to_half,
+        model=(MODEL, not_a(transformer.Transformer)),
+    ),
+    "page_weights.page_weights": call(
+        page_weights.page_weights,
+        model=(
+            page_weights.rounded_to_half(MODEL),
+            both(not_a(transformer.Transformer), values(MODEL)),
+        ),
     ),
     "flops.vit_flops": call(
         flops.vit_flops,

@@ -59,6 +59,7 @@ Counting and looking inside
     leaks              whether a model sees what it must not see
 
 Tools of the book
+    page_weights       a trained Transformer, as a page computes with it
     require_tensors    the rules that tensors obey
     require            the rules that arguments obey
     plots              one look for every figure
@@ -87,4 +88,6 @@ Explorers
     widgets.head_viewer          where each head looks from a chosen token
     widgets.norm_axes            which numbers a norm averages together
     widgets.attention_distance   how far each head looks, and where
+    widgets.translation          what runs a trained translator in the page
+    widgets.translator           what it writes, and where it looks meanwhile
 """

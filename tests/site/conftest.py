@@ -8,15 +8,18 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from mounted import mounted
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from tools import ensure_browser
 from tools.serve import make_server
+from vitedu.widgets.base import Explorer
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,20 @@ def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
         page.close()
     assert [ask for page in pages for ask in page.requests_outside] == []
     assert [error for page in pages for error in page.console_errors] == []
+
+
+@pytest.fixture
+def show(
+    browser: Browser, root: Path, tmp_path: Path
+) -> Iterator[Callable[..., Page]]:
+    """Open explorers, each on a page of its own, as `mounted` does."""
+    with ExitStack() as stack:
+
+        def open_one(widget: Explorer, **how) -> Page:
+            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
+            return stack.enter_context(page)
+
+        yield open_one
 
 
 def watch(page: Page, home: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 from ipywidgets.embed import dependency_state
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -12,6 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from vitedu.widgets.base import Explorer
 
 EXPLORER = ".vitedu-explorer"
+TOLERANCE = 1e-5
+STYLES = '<link rel="stylesheet" href="{}/book.css">'
 VIEW = '<script type="application/vnd.jupyter.widget-view+json">{}</script>'
 
 
@@ -25,6 +28,7 @@ def mounted(
     views: int = 1,
     width: int = 900,
     theme: str = "light",
+    book_css: bool = True,
     **context: str,
 ) -> Iterator[Page]:
     """Open a page from disk; it must not throw until it is closed."""
@@ -35,7 +39,7 @@ def mounted(
     file.write_text(
         f'<!doctype html><html lang="en" data-theme="{theme}"><head>'
         '<meta charset="utf-8"><title>t</title>'
-        f'<link rel="stylesheet" href="{web}/book.css">'
+        f"{book_css * STYLES.format(web)}"
         f"<script>globalThis.viteduWidgetState = {text}</script>"
         f'<script defer src="{web}/widget-host.js"></script></head>'
         # As wide as the fonts of the site: texts wrap where they do there.
@@ -54,6 +58,11 @@ def mounted(
     assert errors == []
 
 
+def explorer_of(page: Page) -> Locator:
+    """Return the first explorer of a page."""
+    return page.locator(EXPLORER).first
+
+
 def published(root: Locator) -> dict[str, object]:
     """Return the figures that an explorer puts on its page."""
     texts = root.evaluate("node => ({...node.dataset})")
@@ -65,6 +74,24 @@ def _value(text: str) -> object:
         return json.loads(text)
     except json.JSONDecodeError:
         return text
+
+
+def expect_published(explorer: Locator, **values: object) -> None:
+    """Wait until the page shows these settings; head_dim for headDim."""
+    for name, value in values.items():
+        kebab = name.replace("_", "-")
+        expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
+
+
+def expect_readings(explorer: Locator, readings: dict[str, object]) -> None:
+    """Compare everything the page shows with the Python twin."""
+    shown = published(explorer)
+    for name, expected in readings.items():
+        first, *others = name.split("_")
+        value = shown[first + "".join(word.title() for word in others)]
+        np.testing.assert_allclose(
+            value, expected, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name
+        )
 
 
 def accessibility_faults(page: Page) -> list[str]:

@@ -1,16 +1,13 @@
 """AttentionDistance in the browser: its numbers, its mouse, its keyboard."""
 
 import base64
-import json
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from ipywidgets.embed import dependency_state
-from playwright.sync_api import Browser, Page, expect
+from mounted import expect_published, explorer_of, published
+from playwright.sync_api import Page, expect
 
 from vitedu.analysis import attention_distance
 from vitedu.widgets import AttentionDistance
@@ -58,68 +55,6 @@ def make(maps: np.ndarray | None = None, **arguments) -> AttentionDistance:
     return AttentionDistance(**arguments)
 
 
-def page_of(
-    widget: AttentionDistance, views: int, theme: str, web: str
-) -> str:
-    state = json.dumps(
-        {"state": dependency_state(widget, drop_defaults=False)}
-    ).replace("<", "\\u003c")
-    view = json.dumps({"model_id": widget.model_id})
-    kind = "application/vnd.jupyter.widget-view+json"
-    script = f'<script type="{kind}">{view}</script>'
-    return f"""<!doctype html>
-<html lang="en" data-theme="{theme}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>An explorer</title>
-<link rel="stylesheet" href="{web}/book.css">
-<script>globalThis.viteduWidgetState = {state}</script>
-<script defer src="{web}/widget-host.js"></script>
-</head>
-<body><main><h1>An explorer</h1>{views * script}</main></body>
-</html>"""
-
-
-@pytest.fixture
-def show(browser: Browser, root: Path, tmp_path: Path) -> Callable[..., Page]:
-    """Open an explorer from disk, mounted by the book's own host."""
-    pages: list[Page] = []
-
-    def open_one(
-        widget: AttentionDistance,
-        views: int = 1,
-        width: int = 900,
-        theme: str = "light",
-        book_css: bool = True,
-        **context: str,
-    ) -> Page:
-        text = page_of(widget, views, theme, f"{root.as_uri()}/book/web")
-        if not book_css:
-            text = re.sub('<link rel="stylesheet".*', "", text)
-        (tmp_path / "page.html").write_text(text, encoding="utf-8")
-        page = browser.new_page(
-            viewport={"width": width, "height": 1000}, **context
-        )
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        pages.append(page)
-        page.goto((tmp_path / "page.html").as_uri())
-        expect(page.locator(".vitedu-distance")).to_have_count(views)
-        return page
-
-    yield open_one
-    for page in pages:
-        page.close()
-        assert page.errors == []
-
-
-def published(page: Page) -> dict[str, str]:
-    return page.locator(".vitedu-distance").first.evaluate(
-        "node => ({...node.dataset})"
-    )
-
-
 def shown_distances(page: Page) -> np.ndarray:
     """Return what the dots stand for, (layer, head)."""
     dots = page.locator(".dot").evaluate_all(
@@ -138,18 +73,12 @@ def patch(page: Page, row: int, column: int):
     return page.locator(f'.patch[data-row="{row}"][data-column="{column}"]')
 
 
-def expect_published(page: Page, **values: object) -> None:
-    root = page.locator(".vitedu-distance").first
-    for name, value in values.items():
-        expect(root).to_have_attribute(f"data-{name}", str(value))
-
-
 def go_to_step(page: Page, step: int) -> None:
     slider = page.get_by_label("Step", exact=True)
     slider.press("Home")
     for _ in range(step):
         slider.press("ArrowRight")
-    expect_published(page, step=step)
+    expect_published(explorer_of(page), step=step)
 
 
 def test_every_head_has_the_distance_of_the_library(show):
@@ -157,7 +86,7 @@ def test_every_head_has_the_distance_of_the_library(show):
     page = show(make(maps))
     for image, name in enumerate(["first", "second"]):
         page.get_by_label("Image", exact=True).select_option(name)
-        expect_published(page, image=image)
+        expect_published(explorer_of(page), image=image)
         for step in range(len(STEPS)):
             go_to_step(page, step)
             shown = shown_distances(page)
@@ -182,9 +111,9 @@ def test_every_patch_has_its_weights_and_its_distance(show):
     for row in range(ROWS):
         for column in range(COLUMNS):
             patch(page, row, column).click()
-            expect_published(page, row=row, column=column)
+            expect_published(explorer_of(page), row=row, column=column)
             query = row * COLUMNS + column
-            values = published(page)
+            values = published(explorer_of(page))
             assert float(values["patchDistance"]) == pytest.approx(
                 expected[query], abs=TOLERANCE
             )
@@ -231,7 +160,7 @@ def test_the_reference_values_of_a_vit_with_16_pixel_patches(show):
     assert identity == 0
     assert neighbourhood == pytest.approx(16.7, abs=0.05)
     assert uniform == pytest.approx(116.5, abs=0.05)
-    assert float(published(page)["uniform"]) == pytest.approx(
+    assert float(published(explorer_of(page))["uniform"]) == pytest.approx(
         uniform, abs=TOLERANCE
     )
 
@@ -242,14 +171,14 @@ def test_a_row_without_weight_on_patches_counts_as_zero(show):
     maps[..., 1:, 0] = 1
     page = show(make(maps))
     np.testing.assert_array_equal(shown_distances(page), 0)
-    assert published(page)["patchDistance"] == "0"
+    assert published(explorer_of(page))["patchDistance"] == 0
 
 
 def test_a_click_on_a_dot_chooses_its_head(show):
     maps = make_maps()
     page = show(make(maps))
     dot(page, 1, 3).click()
-    expect_published(page, layer=1, head=3)
+    expect_published(explorer_of(page), layer=1, head=3)
     expect(dot(page, 1, 3)).to_have_attribute("aria-checked", "true")
     expect(page.locator(".dot[aria-checked=true]")).to_have_count(1)
     distance = of_patches(maps)[-1, 0, 1, 3].mean()
@@ -304,10 +233,10 @@ def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(show):
     page.clock.run_for(60)
     page.mouse.move(5, 5)
     page.clock.run_for(500)
-    expect_published(page, layer=0, head=0)
+    expect_published(explorer_of(page), layer=0, head=0)
     page.mouse.move(*middle)
     page.clock.run_for(500)
-    expect_published(page, layer=2, head=0)
+    expect_published(explorer_of(page), layer=2, head=0)
 
 
 def test_arrow_keys_go_from_head_to_head(show):
@@ -317,18 +246,18 @@ def test_arrow_keys_go_from_head_to_head(show):
     expect(page.locator(".dot[tabindex='0']")).to_have_count(1)
     dot(page, 1, 2).focus()
     page.keyboard.press("ArrowRight")
-    expect_published(page, layer=2, head=2)
+    expect_published(explorer_of(page), layer=2, head=2)
     expect(dot(page, 2, 2)).to_be_focused()
     page.keyboard.press("ArrowRight")
-    expect_published(page, layer=2, head=2)
+    expect_published(explorer_of(page), layer=2, head=2)
     page.keyboard.press("ArrowLeft")
-    expect_published(page, layer=1, head=2)
+    expect_published(explorer_of(page), layer=1, head=2)
     for _ in range(HEADS):
         page.keyboard.press("ArrowDown")
-    expect_published(page, layer=1, head=order[0])
+    expect_published(explorer_of(page), layer=1, head=order[0])
     for head in order[1:]:
         page.keyboard.press("ArrowUp")
-        expect_published(page, layer=1, head=head)
+        expect_published(explorer_of(page), layer=1, head=head)
     expect(page.locator(".dot[tabindex='0']")).to_have_count(1)
     expect(dot(page, 1, order[-1])).to_have_attribute("tabindex", "0")
 
@@ -354,7 +283,7 @@ def test_arrow_keys_go_from_patch_to_patch_and_stop_at_the_edge(show):
         ("ArrowLeft", 0, 1),
     ]:
         page.keyboard.press(key)
-        expect_published(page, row=row, column=column)
+        expect_published(explorer_of(page), row=row, column=column)
         expect(patch(page, row, column)).to_be_focused()
 
 
@@ -363,8 +292,8 @@ def test_the_class_token_has_weights_but_no_distance(show):
     page = show(make(maps, layer=1, head=1))
     expect(page.locator(".reach")).to_be_visible()
     page.get_by_label("Query", exact=True).select_option("class token")
-    expect_published(page, query="class token")
-    values = published(page)
+    expect_published(explorer_of(page), query="class token")
+    values = published(explorer_of(page))
     weights = maps[-1, 0, 1, 1, 0].astype(float)
     assert values["patchDistance"] == ""
     assert int(values["most"]) == weights[1:].argmax()
@@ -378,11 +307,11 @@ def test_the_class_token_has_weights_but_no_distance(show):
     expect(page.locator(".reach")).to_be_hidden()
     expect(page.locator(".patch[aria-checked=true]")).to_have_count(0)
     patch(page, 0, 0).click()
-    expect_published(page, query="patch", row=0, column=0)
+    expect_published(explorer_of(page), query="patch", row=0, column=0)
     page.locator(".tile").click()
-    expect_published(page, query="class token")
+    expect_published(explorer_of(page), query="class token")
     patch(page, 0, 0).press(" ")
-    expect_published(page, query="patch")
+    expect_published(explorer_of(page), query="patch")
 
 
 def test_without_a_class_token_nothing_offers_one(show):
@@ -420,7 +349,7 @@ def test_the_dots_can_show_the_average_over_a_test_set(show):
         f"Average over the test set: {mean[-1, 2, 1]:.2f} px."
     )
     page.get_by_label("Dots show", exact=True).select_option("image")
-    expect_published(page, step=len(STEPS) - 1)
+    expect_published(explorer_of(page), step=len(STEPS) - 1)
     expect(page.locator(".vitedu-reading")).not_to_contain_text("test set")
     np.testing.assert_allclose(
         shown_distances(page),
@@ -452,7 +381,7 @@ def test_the_baseline_is_uniform_attention_and_labelled(show):
     maps = make_maps()
     page = show(make(maps))
     uniform = of_patches(np.ones(maps.shape[-2:])).mean()
-    assert float(published(page)["uniform"]) == pytest.approx(
+    assert float(published(explorer_of(page))["uniform"]) == pytest.approx(
         uniform, abs=TOLERANCE
     )
     expect(page.locator(".plot")).to_contain_text(f"{uniform:.2f} px")
@@ -491,7 +420,7 @@ def test_the_room_it_takes_does_not_change(show, width, theme):
     explorer = page.locator(".vitedu-distance")
     before = explorer.bounding_box()["height"]
     page.get_by_label("Query", exact=True).select_option("class token")
-    expect_published(page, query="class token")
+    expect_published(explorer_of(page), query="class token")
     assert explorer.bounding_box()["height"] == before
 
 

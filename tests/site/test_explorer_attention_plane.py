@@ -1,20 +1,15 @@
 """AttentionPlane in the browser: its numbers, its motion, its controls."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from mounted import (
-    EXPLORER,
     accessibility_faults,
-    mounted,
+    explorer_of,
     overflow,
     published,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from vitedu.attention import scaled_dot_product_attention
 from vitedu.widgets import AttentionPlane
@@ -22,23 +17,6 @@ from vitedu.widgets.attention_plane import readings
 
 FRONT_PAGE = "book/index.html"
 TOLERANCE = 1e-5
-
-
-@pytest.fixture
-def show(
-    browser: Browser, root: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
-    with ExitStack() as stack:
-
-        def open_one(widget: AttentionPlane, **how) -> Page:
-            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
-            return stack.enter_context(page)
-
-        yield open_one
-
-
-def explorer_of(page: Page) -> Locator:
-    return page.locator(EXPLORER).first
 
 
 def still(**traits) -> AttentionPlane:

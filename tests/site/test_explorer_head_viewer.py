@@ -1,9 +1,6 @@
 """HeadViewer in the browser: its numbers, its mouse, its keyboard."""
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,11 +8,11 @@ import torch
 from mounted import (
     EXPLORER,
     accessibility_faults,
-    mounted,
+    explorer_of,
     overflow,
     published,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from vitedu.widgets import HeadViewer
 from vitedu.widgets.head_viewer import readings
@@ -35,23 +32,6 @@ def make(**arguments) -> HeadViewer:
     # Two tokens are the same word.
     usual = {"weights": make_weights(), "tokens": ["a", "b", "c", "b", "e"]}
     return HeadViewer(**usual | arguments)
-
-
-@pytest.fixture
-def show(
-    browser: Browser, root: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
-    with ExitStack() as stack:
-
-        def open_one(widget: HeadViewer, **how) -> Page:
-            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
-            return stack.enter_context(page)
-
-        yield open_one
-
-
-def explorer_of(page: Page) -> Locator:
-    return page.locator(EXPLORER).first
 
 
 def token(page: Page, place: int) -> Locator:

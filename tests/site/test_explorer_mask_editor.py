@@ -1,20 +1,17 @@
 """MaskEditor in the browser: its numbers, its mouse, its keyboard."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from mounted import (
     EXPLORER,
     accessibility_faults,
-    mounted,
+    expect_published,
+    explorer_of,
     overflow,
     published,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from vitedu.attention import attention_weights
 from vitedu.widgets import MaskEditor
@@ -36,29 +33,6 @@ SIZE = len(TOKENS)
 RNG = np.random.default_rng(0)
 DEAD_ROWS = RNG.random((SIZE, SIZE)) < 0.5
 DEAD_ROWS[[1, 4]] = False
-
-
-@pytest.fixture
-def show(
-    browser: Browser, root: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
-    with ExitStack() as stack:
-
-        def open_one(widget: MaskEditor, **how) -> Page:
-            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
-            return stack.enter_context(page)
-
-        yield open_one
-
-
-def explorer_of(page: Page) -> Locator:
-    return page.locator(EXPLORER).first
-
-
-def expect_published(explorer: Locator, **values: object) -> None:
-    for name, value in values.items():
-        kebab = name.replace("_", "-")
-        expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
 
 
 def matrix(shown: dict[str, object], name: str) -> np.ndarray:

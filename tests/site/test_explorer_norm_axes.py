@@ -1,20 +1,16 @@
 """NormAxes in the browser: its numbers, its mouse, its keyboard."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from mounted import (
     EXPLORER,
     accessibility_faults,
-    mounted,
+    explorer_of,
     overflow,
     published,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch import nn
 
 from vitedu.widgets import NormAxes
@@ -32,23 +28,6 @@ def make_batch(*shape: int) -> np.ndarray:
 
 def make(**arguments) -> NormAxes:
     return NormAxes(**{"batch": make_batch()} | arguments)
-
-
-@pytest.fixture
-def show(
-    browser: Browser, root: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
-    with ExitStack() as stack:
-
-        def open_one(widget: NormAxes, **how) -> Page:
-            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
-            return stack.enter_context(page)
-
-        yield open_one
-
-
-def explorer_of(page: Page) -> Locator:
-    return page.locator(EXPLORER).first
 
 
 def cell(page: Page, kind: str, *place: int, shape=None) -> Locator:

@@ -1,20 +1,18 @@
 """PositionalEncoding in the browser: its numbers, its mouse, its keyboard."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from mounted import (
     EXPLORER,
     accessibility_faults,
-    mounted,
+    expect_published,
+    expect_readings,
+    explorer_of,
     overflow,
     published,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from vitedu.sinusoids import sinusoidal_table
 from vitedu.widgets import PositionalEncoding
@@ -25,42 +23,8 @@ TOLERANCE = 1e-5
 LEFT, RIGHT, RADIUS = 40, 14, 42
 
 
-@pytest.fixture
-def show(
-    browser: Browser, root: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
-    with ExitStack() as stack:
-
-        def open_one(widget: PositionalEncoding, **how) -> Page:
-            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
-            return stack.enter_context(page)
-
-        yield open_one
-
-
-def explorer_of(page: Page) -> Locator:
-    return page.locator(EXPLORER).first
-
-
 def slider(page: Page, label: str) -> Locator:
     return page.get_by_label(label, exact=True).first
-
-
-def expect_published(explorer: Locator, **values: object) -> None:
-    for name, value in values.items():
-        kebab = name.replace("_", "-")
-        expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
-
-
-def expect_readings(explorer: Locator, widget: PositionalEncoding) -> None:
-    """Compare everything the page shows with the Python twin."""
-    shown = published(explorer)
-    for name, expected in readings(widget).items():
-        first, *others = name.split("_")
-        value = shown[first + "".join(word.title() for word in others)]
-        np.testing.assert_allclose(
-            value, expected, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name
-        )
 
 
 def painted(page: Page) -> np.ndarray:
@@ -94,7 +58,7 @@ SETTINGS = [
 def test_the_page_shows_the_numbers_of_its_twin(show, settings):
     widget = PositionalEncoding(**settings)
     page = show(widget)
-    expect_readings(explorer_of(page), widget)
+    expect_readings(explorer_of(page), readings(widget))
     # A byte holds 255 steps from 0 to 1.
     table = encoding_table(
         widget.d_model, widget.base, widget.length, widget.formula
@@ -143,7 +107,7 @@ def test_keys_move_every_slider(show):
             "aria-valuetext", str(value)
         )
         now[name] = value
-        expect_readings(explorer, PositionalEncoding(**now))
+        expect_readings(explorer, readings(PositionalEncoding(**now)))
 
 
 @pytest.mark.parametrize("formula", ["paper", "wrong exponent", "rescaled"])
@@ -153,7 +117,7 @@ def test_the_formula_can_be_chosen(show, formula):
     page.get_by_label("formula").select_option(formula)
     expect_published(explorer_of(page), formula=formula)
     widget = PositionalEncoding(formula=formula, length=30, other=5)
-    expect_readings(explorer_of(page), widget)
+    expect_readings(explorer_of(page), readings(widget))
 
 
 def test_a_shorter_table_takes_the_positions_along(show):
@@ -163,7 +127,7 @@ def test_a_shorter_table_takes_the_positions_along(show):
     expect_published(explorer, length=10, position=9, other=9)
     expect(slider(page, "position p")).to_have_attribute("max", "9")
     expect_readings(
-        explorer, PositionalEncoding(length=10, position=9, other=9)
+        explorer, readings(PositionalEncoding(length=10, position=9, other=9))
     )
     slider(page, "positions N").press("End")
     expect_published(explorer, length=200, position=9, other=9)
@@ -196,7 +160,9 @@ def test_the_nearest_position_follows_the_mouse(show, width):
     # other.
     drag(page, 44, 3)
     expect_published(explorer, position=31, other=3)
-    expect_readings(explorer, PositionalEncoding(position=31, other=3))
+    expect_readings(
+        explorer, readings(PositionalEncoding(position=31, other=3))
+    )
     # Beyond the edge is the edge.
     page.mouse.move(*place(page, 31, 100))
     page.mouse.down()
@@ -254,7 +220,9 @@ def test_both_positions_move_together(show):
     expect_published(explorer, position=26, other=56)
     expect_readings(
         explorer,
-        PositionalEncoding(formula="wrong exponent", position=26, other=56),
+        readings(
+            PositionalEncoding(formula="wrong exponent", position=26, other=56)
+        ),
     )
     slider(page, "position q").press("ArrowLeft")
     expect_published(explorer, position=25, other=55)
@@ -423,10 +391,12 @@ def test_it_lives_in_its_chapter(open_page):
     kept = {name: shown[name] for name in ("base", "length", "other")}
     expect_readings(
         explorer,
-        PositionalEncoding(
-            d_model=shown["dModel"],
-            position=0,
-            formula="wrong exponent",
-            **kept | {"base": float(kept["base"])},
+        readings(
+            PositionalEncoding(
+                d_model=shown["dModel"],
+                position=0,
+                formula="wrong exponent",
+                **kept | {"base": float(kept["base"])},
+            )
         ),
     )

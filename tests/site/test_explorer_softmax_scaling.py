@@ -1,59 +1,22 @@
 """SoftmaxScaling in the browser: its numbers, its mouse, its keyboard."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
-
-import numpy as np
 import pytest
 from mounted import (
     EXPLORER,
     accessibility_faults,
-    mounted,
+    expect_published,
+    expect_readings,
+    explorer_of,
     overflow,
     published,
 )
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from vitedu.widgets import SoftmaxScaling
 from vitedu.widgets.softmax_scaling import readings
 
 CHAPTER = "chapters/03-scaled-dot-product-attention.html"
 TOLERANCE = 1e-5
-
-
-@pytest.fixture
-def show(
-    browser: Browser, root: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
-    with ExitStack() as stack:
-
-        def open_one(widget: SoftmaxScaling, **how) -> Page:
-            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
-            return stack.enter_context(page)
-
-        yield open_one
-
-
-def explorer_of(page: Page) -> Locator:
-    return page.locator(EXPLORER).first
-
-
-def expect_published(explorer: Locator, **values: object) -> None:
-    for name, value in values.items():
-        kebab = name.replace("_", "-")
-        expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
-
-
-def expect_readings(explorer: Locator, widget: SoftmaxScaling) -> None:
-    """Compare everything the page shows with the Python twin."""
-    shown = published(explorer)
-    for name, expected in readings(widget).items():
-        first, *others = name.split("_")
-        value = shown[first + "".join(word.title() for word in others)]
-        np.testing.assert_allclose(
-            value, expected, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name
-        )
 
 
 def head_dim_slider(page: Page) -> Locator:
@@ -80,7 +43,7 @@ def head_dim_slider(page: Page) -> Locator:
 def test_the_page_shows_the_numbers_of_its_twin(show, settings):
     widget = SoftmaxScaling(**settings)
     page = show(widget)
-    expect_readings(explorer_of(page), widget)
+    expect_readings(explorer_of(page), readings(widget))
 
 
 def test_keys_move_head_dim_by_one_and_by_doubling(show):
@@ -101,7 +64,7 @@ def test_keys_move_head_dim_by_one_and_by_doubling(show):
         expect_published(explorer, head_dim=head_dim)
         expect(slider).to_have_attribute("aria-valuetext", str(head_dim))
         widget = SoftmaxScaling(head_dim=head_dim, scale="none")
-        expect_readings(explorer, widget)
+        expect_readings(explorer, readings(widget))
 
 
 def test_dragging_moves_head_dim_all_the_way(show):
@@ -117,7 +80,8 @@ def test_dragging_moves_head_dim_all_the_way(show):
     expect_published(explorer, head_dim=32)
     page.mouse.up()
     expect_readings(
-        explorer, SoftmaxScaling(head_dim=32, num_keys=256, scale="none")
+        explorer,
+        readings(SoftmaxScaling(head_dim=32, num_keys=256, scale="none")),
     )
 
 
@@ -132,7 +96,8 @@ def test_temperature_counts_only_where_it_is_chosen(show):
     temperature.press("ArrowRight")
     expect_published(explorer, scale=1 / 8.05)
     expect_readings(
-        explorer, SoftmaxScaling(scale="temperature", temperature=8.05)
+        explorer,
+        readings(SoftmaxScaling(scale="temperature", temperature=8.05)),
     )
 
 
@@ -140,7 +105,7 @@ def test_a_new_draw_is_the_next_seed(show):
     page = show(SoftmaxScaling(seed=2**32 - 1))
     page.get_by_role("button", name="New draw").click()
     expect_published(explorer_of(page), seed=0)
-    expect_readings(explorer_of(page), SoftmaxScaling(seed=0))
+    expect_readings(explorer_of(page), readings(SoftmaxScaling(seed=0)))
 
 
 def test_two_views_move_together(show):
@@ -213,5 +178,7 @@ def test_it_lives_in_its_chapter(open_page):
     expect_published(explorer, head_dim=1024)
     expect_readings(
         explorer,
-        SoftmaxScaling(head_dim=1024, num_keys=num_keys, scale="none"),
+        readings(
+            SoftmaxScaling(head_dim=1024, num_keys=num_keys, scale="none")
+        ),
     )

@@ -7,6 +7,7 @@ from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
+from vitedu.widgets.translator import Translator
 
 __all__ = [
     "AttentionDistance",
@@ -16,4 +17,5 @@ __all__ = [
     "NormAxes",
     "PositionalEncoding",
     "SoftmaxScaling",
+    "Translator",
 ]

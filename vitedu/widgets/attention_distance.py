@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Choice, Explorer, Flag, Integer
+from vitedu.widgets.base import (
+    Array,
+    Choice,
+    Explorer,
+    Flag,
+    Integer,
+    index_below,
+)
 
 FIXED = (
     "maps",
@@ -77,7 +84,6 @@ class AttentionDistance(Explorer):
     dots = Choice("image", "average")
 
     _checked = False
-    _made = False
 
     def __init__(
         self,
@@ -105,7 +111,6 @@ class AttentionDistance(Explorer):
             num_prefix_tokens=num_prefix_tokens,
             **view,
         )
-        self._made = True
 
     @traitlets.default("image_names")
     def _numbered(self) -> list[str]:
@@ -121,24 +126,14 @@ class AttentionDistance(Explorer):
 
     @traitlets.validate(*FIXED)
     def _check_fixed(self, proposal: Any) -> Any:
-        name = proposal["trait"].name
-        if self._made:
-            raise ValueError(
-                f"{name} cannot change once the explorer is made; make another"
-            )
+        value = self._only_once(proposal)
         self._check_arrays()
-        return proposal["value"]
+        return value
 
     @traitlets.validate("step", "image", "layer", "head", "row", "column")
     def _check_index(self, proposal: Any) -> int:
         self._check_arrays()
-        name, value = proposal["trait"].name, proposal["value"]
-        size = self._sizes()[name]
-        if value >= size:
-            raise ValueError(
-                f"{name} must lie in [0, {size - 1}], got {value}"
-            )
-        return value
+        return index_below(self._sizes()[proposal["trait"].name], proposal)
 
     @traitlets.validate("query", "dots")
     def _check_offered(self, proposal: Any) -> str:

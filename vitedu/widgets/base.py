@@ -27,6 +27,7 @@ class Explorer(anywidget.AnyWidget):
 
     files: str
     parts: tuple[str, ...] = ()
+    _made = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # An instance gets a subclass of its own when anywidget adds traits
@@ -46,6 +47,16 @@ class Explorer(anywidget.AnyWidget):
             if trait not in traits:
                 raise TypeError(f"{name} needs the argument {trait!r}")
         super().__init__(**traits)
+        self._made = True
+
+    def _only_once(self, proposal: Any) -> Any:
+        """Pass a proposed value on, unless the explorer is made already."""
+        if self._made:
+            raise ValueError(
+                f"{proposal['trait'].name} cannot change once the explorer "
+                "is made; make another"
+            )
+        return proposal["value"]
 
     def __repr__(self) -> str:
         # Without an address in it: two runs of a chapter print the same.
@@ -179,6 +190,31 @@ class Array(TraitType):
             raise TypeError(
                 f"{self.name} must be convertible to {self.dtype}, got {dtype}"
             )
+
+
+def checked_words(name: str, words: Sequence[str]) -> list[str]:
+    """Return words as a list.
+
+    Raises:
+        TypeError: They are no sequence of strings.
+        ValueError: One of them is blank.
+    """
+    if isinstance(words, str) or not isinstance(words, Sequence):
+        raise TypeError(f"{name} must be a list of strings, got {words!r}")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"{name} must be strings, got {word!r}")
+        if not word.strip():
+            raise ValueError(f"{name} must not be blank, got {word!r}")
+    return list(words)
+
+
+def index_below(size: int, proposal: Any) -> int:
+    """Pass a proposed index on if it is one of `size` things."""
+    name, value = proposal["trait"].name, proposal["value"]
+    if value >= size:
+        raise ValueError(f"{name} must lie in [0, {size - 1}], got {value}")
+    return value
 
 
 def _joined(*names: str) -> str:

@@ -137,6 +137,27 @@ function button(label, onClick) {
   });
 }
 
+function checkbox(label, onInput) {
+  const input = html("input", {
+    type: "checkbox", onchange: () => onInput(input.checked),
+  });
+  const root = html("label", { class: "check" }, input, label);
+  return { root, set: (value) => (input.checked = value) };
+}
+
+// A box for a part of an explorer, and the lines that explain it.
+function panel(name, ...children) {
+  return html("div", { class: `vitedu-panel ${name}` }, ...children);
+}
+
+function titled(text) {
+  return html("p", { class: "vitedu-panel-title", text });
+}
+
+function noted(text) {
+  return html("p", { class: "vitedu-panel-note", text });
+}
+
 // Calls `draw` at most once a frame, however often it is asked.
 function onceAFrame(draw) {
   let pending = 0;
@@ -168,6 +189,18 @@ function onTraits(model, names, ask) {
   for (const name of names) model.on(`change:${name}`, ask);
   return () => {
     for (const name of names) model.off(`change:${name}`, ask);
+  };
+}
+
+// Calls `update`, once a frame, when one of these traits changes; returns the
+// way to stop that, which calls `ends` too.
+function followTraits(model, names, update, ...ends) {
+  const redraw = onceAFrame(update);
+  const ignore = onTraits(model, names, redraw);
+  return () => {
+    ignore();
+    redraw.cancel();
+    for (const end of ends) end();
   };
 }
 

@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Explorer, Integer
+from vitedu.widgets.base import (
+    Array,
+    Explorer,
+    Integer,
+    checked_words,
+    index_below,
+)
 
 MAX_HEADS = 8
 MAX_TOKENS = 24
@@ -51,7 +57,6 @@ class HeadViewer(Explorer):
     heads = traitlets.List().tag(sync=True)
 
     _checked = False
-    _made = False
 
     def __init__(
         self,
@@ -64,12 +69,11 @@ class HeadViewer(Explorer):
         if isinstance(weights, np.ndarray) and weights.ndim == 3:
             weights = weights[np.newaxis]
         if targets is not None:
-            view["targets"] = _words("targets", targets)
+            view["targets"] = checked_words("targets", targets)
         super().__init__(
-            weights=weights, tokens=_words("tokens", tokens), **view
+            weights=weights, tokens=checked_words("tokens", tokens), **view
         )
         self._check_arrays()
-        self._made = True
 
     @traitlets.default("query")
     def _middle(self) -> int:
@@ -81,24 +85,15 @@ class HeadViewer(Explorer):
 
     @traitlets.validate(*FIXED)
     def _check_fixed(self, proposal: Any) -> Any:
-        name = proposal["trait"].name
-        if self._made:
-            raise ValueError(
-                f"{name} cannot change once the explorer is made; make another"
-            )
+        value = self._only_once(proposal)
         self._check_arrays()
-        return proposal["value"]
+        return value
 
     @traitlets.validate("layer", "query")
     def _check_index(self, proposal: Any) -> int:
         self._check_arrays()
-        name, value = proposal["trait"].name, proposal["value"]
-        size = self.weights.shape[{"layer": 0, "query": 2}[name]]
-        if value >= size:
-            raise ValueError(
-                f"{name} must lie in [0, {size - 1}], got {value}"
-            )
-        return value
+        axis = {"layer": 0, "query": 2}[proposal["trait"].name]
+        return index_below(self.weights.shape[axis], proposal)
 
     @traitlets.validate("heads")
     def _check_heads(self, proposal: Any) -> list[int]:
@@ -143,17 +138,6 @@ def readings(explorer: HeadViewer) -> dict[str, np.ndarray]:
         "entropy": -(rows * logs).sum(axis=1),
         "offset": rows @ (np.arange(rows.shape[1]) - explorer.query),
     }
-
-
-def _words(name: str, words: Sequence[str]) -> list[str]:
-    if isinstance(words, str) or not isinstance(words, Sequence):
-        raise TypeError(f"{name} must be a list of strings, got {words!r}")
-    for word in words:
-        if not isinstance(word, str):
-            raise TypeError(f"{name} must be strings, got {word!r}")
-        if not word.strip():
-            raise ValueError(f"{name} must not be blank, got {word!r}")
-    return list(words)
 
 
 def _check_sizes(made: HeadViewer) -> None:

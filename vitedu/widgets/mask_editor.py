@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Choice, Explorer, Flag, Integer
+from vitedu.widgets.base import (
+    Array,
+    Choice,
+    Explorer,
+    Flag,
+    Integer,
+    index_below,
+)
 
 TOKENS = ("<bos>", "I", "have", "a", "cat", "<pad>")
 SCORES = (
@@ -81,8 +88,6 @@ class MaskEditor(Explorer):
     query = Integer(1, low=0, high=MOST - 1)
     key = Integer(1, low=0, high=MOST - 1)
 
-    _made = False
-
     def __init__(
         self,
         scores: np.ndarray | None = None,
@@ -98,15 +103,10 @@ class MaskEditor(Explorer):
             mask = preset("causal and padding", words)
         super().__init__(tokens=words, mask=mask, **view)
         _check_square("scores", self.scores, len(words))
-        self._made = True
 
     @traitlets.validate("tokens")
     def _check_tokens(self, proposal: Any) -> list[str]:
-        if self._made:
-            raise ValueError(
-                "tokens cannot change once the explorer is made; make another"
-            )
-        return proposal["value"]
+        return self._only_once(proposal)
 
     @traitlets.validate("scores")
     def _check_scores(self, proposal: Any) -> np.ndarray:
@@ -126,13 +126,7 @@ class MaskEditor(Explorer):
 
     @traitlets.validate("query", "key")
     def _check_index(self, proposal: Any) -> int:
-        last = len(self.tokens) - 1
-        if proposal["value"] > last:
-            raise ValueError(
-                f"{proposal['trait'].name} must lie in [0, {last}], "
-                f"got {proposal['value']}"
-            )
-        return proposal["value"]
+        return index_below(len(self.tokens), proposal)
 
 
 def preset(name: str, tokens: Sequence[str]) -> np.ndarray:

@@ -5,7 +5,14 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Choice, Explorer, Integer, Number
+from vitedu.widgets.base import (
+    Array,
+    Choice,
+    Explorer,
+    Integer,
+    Number,
+    index_below,
+)
 
 # The axes of (sample, token, feature) that share a mean and a variance.
 NORMS = {"LayerNorm": (2,), "BatchNorm": (0, 1), "whole sample": (1, 2)}
@@ -48,11 +55,8 @@ class NormAxes(Explorer):
     feature = Integer(0, low=0, high=_UNLIMITED)
     change = Number(0.0, low=-2 * _HUGE, high=2 * _HUGE)
 
-    _made = False
-
     def __init__(self, batch: np.ndarray, **view: Any) -> None:
         super().__init__(batch=batch, **view)
-        self._made = True
 
     @traitlets.default("token")
     def _middle_token(self) -> int:
@@ -68,24 +72,16 @@ class NormAxes(Explorer):
 
     @traitlets.validate("batch")
     def _check_batch(self, proposal: Any) -> np.ndarray:
-        if self._made:
-            raise ValueError(
-                "batch cannot change once the explorer is made; make another"
-            )
-        _check_batch(proposal["value"])
-        return proposal["value"]
+        batch = self._only_once(proposal)
+        _check_batch(batch)
+        return batch
 
     @traitlets.validate("sample", "token", "feature")
     def _check_index(self, proposal: Any) -> int:
-        name, value = proposal["trait"].name, proposal["value"]
-        axis = ("sample", "token", "feature").index(name)
         _check_batch(self.batch)
-        size = self.batch.shape[axis]
-        if value >= size:
-            raise ValueError(
-                f"{name} must lie in [0, {size - 1}], got {value}"
-            )
-        return value
+        names = ("sample", "token", "feature")
+        axis = names.index(proposal["trait"].name)
+        return index_below(self.batch.shape[axis], proposal)
 
     @traitlets.validate("change")
     def _check_change(self, proposal: Any) -> float:

@@ -1,0 +1,287 @@
+"""Translator in the browser: its words, its maps, its mouse and keyboard."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from mounted import (
+    EXPLORER,
+    accessibility_faults,
+    expect_published,
+    explorer_of,
+    overflow,
+    published,
+)
+from playwright.sync_api import Locator, Page, expect
+from translators import (
+    SEARCH,
+    TGT,
+    make_explorer,
+    make_model,
+    source,
+    trained_model,
+)
+
+from vitedu.analysis import capture_attention
+from vitedu.decoding import greedy_search
+from vitedu.numerals import chinese_numeral, draw_numbers, english_numeral
+from vitedu.widgets import Translator
+
+NUMBER = 87
+
+
+def make(model=None, **view) -> Translator:
+    model = trained_model() if model is None else model
+    return make_explorer(Translator, model, **{"number": NUMBER} | view)
+
+
+def field(page: Page) -> Locator:
+    return page.get_by_label("Number, 0 to 99,999,999", exact=True)
+
+
+def token(page: Page, place: int) -> Locator:
+    return page.get_by_role("radio").nth(place)
+
+
+def words(number: int) -> list[str]:
+    return re.split("[ -]", english_numeral(number))
+
+
+def squares(page: Page, rows: int) -> np.ndarray:
+    """Return the areas of the squares, as shares of a cell."""
+    sides = page.locator(".squares rect").evaluate_all(
+        "marks => marks.map((mark) => Number(mark.getAttribute('width')))"
+    )
+    cell = page.locator(".map-row").first.evaluate(
+        "row => row.height.baseVal.value"
+    )
+    return (np.array(sides) / (0.94 * cell)) ** 2
+
+
+def test_numerals_are_those_of_the_library(browser, root):
+    numbers = [
+        *range(1200),
+        *draw_numbers(1000, zero_rate=0.5),
+        *draw_numbers(500, seed=1),
+        10_000,
+        99_999_999,
+    ]
+    page = browser.new_page()
+    page.add_script_tag(path=root / "vitedu/widgets/numeral_words.js")
+    found = page.evaluate(
+        "(numbers) => numbers.map((n) => [chineseNumeral(n),"
+        " englishWords(n)])",
+        numbers,
+    )
+    page.close()
+    assert found == [[chinese_numeral(n), words(n)] for n in numbers]
+
+
+@pytest.mark.parametrize("number", [0, 7, 16, 61, NUMBER, 12_005, 99_999_999])
+def test_a_number_is_translated_as_by_greedy_search(show, number):
+    page = show(make())
+    field(page).fill(f" {number:,} ")
+    expect_published(explorer_of(page), number=number)
+    shown = published(explorer_of(page))
+    found = greedy_search(trained_model(), source(number), **SEARCH)
+    assert shown["tokens"] == found.best[0].tolist()
+    assert sum(shown["logProbs"]) == pytest.approx(
+        found.log_probs.item(), abs=1e-3
+    )
+    right = TGT.decode(found.best[0]) == words(number)
+    assert shown["right"] is right
+    expect(page.locator(".verdict")).to_contain_text(
+        "Right." if right else f"Right is “{' '.join(words(number))}”"
+    )
+    expect(page.locator(".line.src .token")).to_have_text(
+        list(chinese_numeral(number))
+    )
+
+
+def test_the_words_have_their_probabilities_below(show):
+    page = show(make(number=26))
+    steps = []
+    greedy_search(trained_model(), source(26), record=steps.append, **SEARCH)
+    expected = [step.next_log_probs.max().exp().item() for step in steps]
+    texts = page.locator(".line.tgt .sure").all_inner_texts()[1:]
+    assert len(texts) == len(expected)
+    for text, probability in zip(texts, expected, strict=True):
+        shown = float(text.replace("> ", "").removesuffix(" %")) / 100
+        assert shown == pytest.approx(probability, abs=0.006)
+
+
+def test_a_sentence_without_end_is_cut_and_said(show):
+    model = make_model(norm_first=True)
+    found = greedy_search(model, source(12_005), **SEARCH)
+    assert not found.ended.item()
+    page = show(make(model, number=12_005))
+    shown = published(explorer_of(page))
+    assert shown["tokens"] == found.best[0].tolist()
+    expect(page.locator(".verdict")).to_contain_text("no end within 24 words")
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
+def test_the_maps_are_those_of_the_model(show, kind):
+    model = trained_model()
+    src = source(NUMBER)
+    written = greedy_search(model, src, **SEARCH).best
+    read = torch.cat([torch.tensor([[1]]), written[:, :-1]], dim=1)
+    with torch.no_grad(), capture_attention(model) as maps:
+        model(src, read)
+    page = show(make(attention=kind))
+    for layer in (1, 0):
+        name = {
+            "cross": f"decoder.blocks.{layer}.cross_attn",
+            "encoder": f"encoder.blocks.{layer}.attn",
+            "decoder": f"decoder.blocks.{layer}.attn",
+        }[kind]
+        heads = maps[name][0].numpy()
+        choices = {"1": heads[0], "2": heads[1], "mean of all": heads.mean(0)}
+        page.get_by_label("Block", exact=True).select_option(str(layer + 1))
+        for label, expected in choices.items():
+            page.get_by_label("Head", exact=True).select_option(label)
+            expect_published(
+                explorer_of(page),
+                layer=layer,
+                head={"1": 0, "2": 1}.get(label, -1),
+            )
+            if kind == "decoder":
+                expected = expected[np.tril_indices(len(expected))]
+            np.testing.assert_allclose(
+                squares(page, len(heads)), expected.ravel(), atol=1e-5
+            )
+
+
+def test_bars_stand_above_the_tokens_that_are_looked_at(show):
+    page = show(make(attention="decoder"))
+    token(page, 2).click()
+    expect_published(explorer_of(page), query=2)
+    row = published(explorer_of(page))["row"]
+    assert len(row) == 3
+    assert sum(row) == pytest.approx(1)
+    heights = page.locator(".line.tgt .fill").evaluate_all(
+        "marks => marks.map((mark) => parseFloat(mark.style.height) || 0)"
+    )
+    np.testing.assert_allclose(heights[:3], np.multiply(row, 100), atol=1e-3)
+    assert not any(heights[3:])
+    expect(page.locator(".line.src .bar").first).to_be_hidden()
+
+
+def test_the_rows_of_the_map_choose_too(show):
+    page = show(make())
+    page.locator(".map-row").nth(1).click()
+    expect_published(explorer_of(page), query=1)
+    expect(token(page, 1)).to_have_attribute("aria-checked", "true")
+    mark, row = (
+        page.locator(name).bounding_box()
+        for name in (".map-mark", ".map-row >> nth=1")
+    )
+    assert mark["y"] == pytest.approx(row["y"], abs=1)
+
+
+def test_keys_go_from_word_to_word(show):
+    page = show(make())
+    token(page, 0).focus()
+    for key, query in [
+        ("ArrowRight", 1),
+        ("End", 2),
+        ("ArrowDown", 2),
+        ("ArrowLeft", 1),
+        ("Home", 0),
+    ]:
+        page.keyboard.press(key)
+        expect_published(explorer_of(page), query=query)
+        expect(token(page, query)).to_be_focused()
+    expect(page.locator("[role=radio][tabindex='0']")).to_have_count(1)
+
+
+def test_a_tap_chooses_a_sign_of_the_encoder(show):
+    page = show(make(attention="encoder"), width=390, has_touch=True)
+    token(page, 2).tap()
+    expect_published(explorer_of(page), query=2)
+    expect(page.locator(".vitedu-reading")).to_contain_text("At sign 3, “七”")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Type a number"),
+        ("12a", "Digits only"),
+        ("-5", "Digits only"),
+        ("1.5", "Digits only"),
+        ("一", "Digits only"),
+        ("100000000", "At most 99,999,999"),
+        ("999999999999999999999", "At most 99,999,999"),
+    ],
+)
+def test_what_is_no_number_gets_a_kind_word(show, text, message):
+    page = show(make())
+    field(page).fill(text)
+    expect(page.locator(".number-fault")).to_contain_text(message)
+    expect(field(page)).to_have_attribute("aria-invalid", "true")
+    expect_published(explorer_of(page), number=NUMBER)
+    field(page).fill("00021")
+    expect_published(explorer_of(page), number=21)
+    expect(page.locator(".number-fault")).to_be_empty()
+    expect(field(page)).to_have_attribute("aria-invalid", "false")
+    expect(field(page)).to_have_value("00021")
+
+
+def test_an_example_replaces_what_was_typed(show):
+    page = show(make())
+    field(page).fill("nonsense")
+    page.get_by_role("button", name="12,005", exact=True).click()
+    expect_published(explorer_of(page), number=12_005)
+    expect(field(page)).to_have_value("12005")
+    expect(page.locator(".number-fault")).to_be_empty()
+
+
+def test_what_is_said_is_what_is_written(show):
+    page = show(make(query=1, layer=1, head=1))
+    written = page.locator(".vitedu-reading")
+    row = published(explorer_of(page))["row"]
+    most = int(np.argmax(row))
+    expect(written).to_contain_text(
+        "八十七 becomes “eighty seven”, which is right. While it writes "
+        "token 2, “seven” "
+    )
+    expect(written).to_contain_text(
+        f"head 2 of block 2 looks most at sign {most + 1}, "
+        f"“{'八十七'[most]}” ({row[most]:.2f})."
+    )
+    expect(page.locator("[aria-live=polite]")).to_have_text(
+        written.text_content()
+    )
+
+
+def test_two_views_of_a_model_move_together(show):
+    page = show(make(), views=2)
+    first, second = page.locator(EXPLORER).all()
+    first.get_by_role("textbox").fill("21")
+    first.get_by_role("radio").nth(1).click()
+    expect(second).to_have_attribute("data-number", "21")
+    expect(second).to_have_attribute("data-query", "1")
+    expect(second.get_by_role("textbox")).to_have_value("21")
+
+
+def test_the_explorer_takes_itself_down(show):
+    page = show(make())
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator(EXPLORER)).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [900, 390])
+@pytest.mark.parametrize("kind", ["cross", "decoder"])
+def test_accessible_and_inside_the_window(show, theme, width, kind):
+    # Long words, all places taken.
+    widget = make(make_model(norm_first=True), attention=kind, number=77777777)
+    page = show(widget, theme=theme, width=width)
+    token(page, 3).click()
+    field(page).fill("1x")
+    assert accessibility_faults(page) == []
+    assert overflow(page) == 0
+    map_box = page.locator(".map").bounding_box()
+    place = page.locator(".map-place").bounding_box()
+    assert map_box["width"] <= place["width"]

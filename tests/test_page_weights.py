@@ -1,0 +1,117 @@
+"""Weights for a page: which numbers, in which order, and what is refused."""
+
+import numpy as np
+import pytest
+import torch
+from configs import transformer_configs
+from hypothesis import given, settings
+from torch import nn
+
+from vitedu.config import TransformerConfig
+from vitedu.page_weights import page_weights, rounded_to_half
+from vitedu.transformer import Transformer
+
+SIZES = {
+    "src_vocab_size": 13,
+    "tgt_vocab_size": 13,
+    "d_model": 10,
+    "d_ff": 7,
+    "num_heads": 2,
+    "num_layers": 2,
+}
+
+
+def make(**changes):
+    torch.manual_seed(0)
+    return Transformer(TransformerConfig(**SIZES | changes))
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(config=transformer_configs())
+def test_every_weight_is_where_the_layout_says(config):
+    model = rounded_to_half(Transformer(config))
+    sent = page_weights(model)
+    assert sent["weights"].dtype == np.float16
+    state = model.state_dict()
+    assert sent["layout"].keys() == state.keys()
+    for name, (start, *shape) in sent["layout"].items():
+        found = sent["weights"][start:][: np.prod(shape)].reshape(shape)
+        np.testing.assert_array_equal(found, state[name].numpy())
+
+
+def test_shared_weights_travel_once():
+    model = rounded_to_half(make())
+    sent = page_weights(model)
+    assert len(sent["weights"]) == sum(p.numel() for p in model.parameters())
+    tables = ["src_embed.tokens", "tgt_embed.tokens", "generator"]
+    places = [sent["layout"][f"{name}.weight"] for name in tables]
+    assert places[0] == places[1] == places[2]
+
+
+def test_rounding_makes_a_copy_of_the_nearest_numbers():
+    model = make()
+    before = {n: w.clone() for n, w in model.state_dict().items()}
+    rounded = rounded_to_half(model)
+    assert rounded.generator.weight is rounded.src_embed.tokens.weight
+    for name, weight in rounded.state_dict().items():
+        assert torch.equal(model.state_dict()[name], before[name])
+        assert weight.dtype == torch.float32
+        assert torch.equal(weight, before[name].half().float())
+
+
+def test_what_is_rounded_keeps_its_numbers():
+    model = rounded_to_half(make())
+    again = rounded_to_half(model).state_dict()
+    for name, weight in model.state_dict().items():
+        assert torch.equal(again[name], weight)
+
+
+def test_a_config_is_plain():
+    config = page_weights(rounded_to_half(make(head_dim=3)))["config"]
+    assert config["head_dim"] == config["value_dim"] == 3
+    plain = (int, float, str, bool, type(None))
+    assert all(isinstance(value, plain) for value in config.values())
+
+
+def test_making_them_draws_no_random_numbers():
+    model = rounded_to_half(make())
+    before = torch.get_rng_state()
+    page_weights(model)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def with_bias():
+    model = rounded_to_half(make(tie_output=False))
+    model.generator = nn.Linear(10, 13)
+    return rounded_to_half(model)
+
+
+def with_weight(value):
+    model = make()
+    with torch.no_grad():
+        model.decoder.blocks[1].mlp.fc1.weight[0, 0] = value
+    return model
+
+
+@pytest.mark.parametrize(
+    ("make_model", "message"),
+    [
+        (make, r"model must hold half precision.*rounded_to_half\(model\)"),
+        (with_bias, "model must have the weights of its config.*generator"),
+    ],
+)
+def test_a_model_that_the_page_cannot_run_is_refused(make_model, message):
+    with pytest.raises(ValueError, match=message):
+        page_weights(make_model())
+
+
+@pytest.mark.parametrize("value", [65_536.0, float("nan"), float("inf")])
+def test_what_half_precision_cannot_hold_is_refused(value):
+    with pytest.raises(ValueError, match=r"blocks\.1\.mlp\.fc1\.weight"):
+        rounded_to_half(with_weight(value))
+
+
+def test_a_large_model_is_refused():
+    model = rounded_to_half(make(d_model=256, d_ff=1024))
+    with pytest.raises(ValueError, match=r"at most 2000000 numbers.* got 3"):
+        page_weights(model)

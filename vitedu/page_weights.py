@@ -1,0 +1,125 @@
+"""A trained Transformer's weights, in the form in which a page computes."""
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vitedu import require
+from vitedu.transformer import Transformer
+
+# Four bytes of a page for each three numbers of two bytes.
+MOST_NUMBERS = 2_000_000
+_FIELDS = (
+    "d_model",
+    "num_layers",
+    "num_heads",
+    "scale",
+    "activation",
+    "norm_first",
+    "layer_norm_eps",
+    "positions",
+    "max_len",
+    "embedding_scale",
+    "src_vocab_size",
+    "tgt_vocab_size",
+    "tgt_pad_id",
+)
+
+
+def rounded_to_half(model: Transformer) -> Transformer:
+    """Copy a model and round its weights to half precision.
+
+    The copy computes in the precision of the model. It holds what a page
+    gets: both then give the same answers.
+
+    Args:
+        model: A Transformer.
+
+    Raises:
+        TypeError: `model` is no Transformer.
+        ValueError: A weight that half precision cannot hold: beyond 65,504,
+            or no finite number.
+    """
+    require.instance("model", model, Transformer)
+    rounded = deepcopy(model)
+    with torch.no_grad():
+        for name, weight in rounded.named_parameters():
+            weight.copy_(weight.half())
+            if not weight.isfinite().all():
+                raise ValueError(
+                    "model must have weights within half precision, -65504 "
+                    f"to 65504; {name} has others"
+                )
+    return rounded
+
+
+def page_weights(model: Transformer) -> dict[str, Any]:
+    """Return a model as keyword arguments of the explorers that run it.
+
+    Dropout is off in the page, as in evaluation.
+
+    Args:
+        model: A Transformer that `rounded_to_half` has made.
+
+    Returns:
+        weights: all numbers in a row, in half precision, shared ones once.
+        layout: of each name in the model, [where it begins, *shape].
+        config: what else of the model the page has to know.
+
+    Raises:
+        TypeError: `model` is no Transformer.
+        ValueError: Weights that are not rounded, that are not those of the
+            model's config, or more than 2,000,000 of them.
+    """
+    require.instance("model", model, Transformer)
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    _check_as_configured(model, parameters)
+    starts: dict[int, int] = {}
+    numbers, count = [], 0
+    for name, weight in parameters.items():
+        if id(weight) in starts:
+            continue
+        half = weight.detach().cpu().half()
+        if not torch.equal(half.to(weight.dtype), weight.detach().cpu()):
+            raise ValueError(
+                "model must hold half precision, so that the page computes "
+                f"with the same numbers, got others in {name}; "
+                "rounded_to_half(model) makes such a model"
+            )
+        starts[id(weight)] = count
+        numbers.append(half.numpy().ravel())
+        count += weight.numel()
+    if count > MOST_NUMBERS:
+        raise ValueError(
+            f"model must have at most {MOST_NUMBERS} numbers to travel in a "
+            f"page, got {count}"
+        )
+    head_dim, value_dim = model.config.head_widths
+    return {
+        "weights": np.concatenate(numbers),
+        "layout": {
+            name: [starts[id(weight)], *weight.shape]
+            for name, weight in parameters.items()
+        },
+        "config": {name: getattr(model.config, name) for name in _FIELDS}
+        | {"head_dim": head_dim, "value_dim": value_dim},
+    }
+
+
+def _check_as_configured(
+    model: Transformer, parameters: dict[str, Tensor]
+) -> None:
+    """Require the parts that the page knows, and no others."""
+    with torch.device("meta"):
+        usual = Transformer(model.config).state_dict()
+    found = {name: tuple(weight.shape) for name, weight in parameters.items()}
+    expected = {name: tuple(weight.shape) for name, weight in usual.items()}
+    if found != expected:
+        names = sorted(dict(found.items() ^ expected.items()))
+        raise ValueError(
+            "model must have the weights of its config, got others at "
+            f"{', '.join(names)}"
+        )

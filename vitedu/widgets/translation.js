@@ -1,0 +1,89 @@
+// What the explorers of the translator share: the model with its words, and
+// a field for the number to translate.
+
+// The most words of a translation; 77,777,777 takes 15 with its end.
+const LONGEST = 24;
+const EXAMPLES = [15, 300, 12_005, 20_000_500, 77_777_777];
+
+function translatorOf(model) {
+  const [weights, layout, config, srcWords, tgtWords] = [
+    "weights", "layout", "config", "src_words", "tgt_words",
+  ].map((name) => model.get(name));
+  const transformer = makeTransformer({ weights, layout, config });
+  const ids = new Map(srcWords.map((word, at) => [word, MARKS.first + at]));
+  const marks = ["pad", "bos", "eos"].map((name) => WORDS.marks[name]);
+  return {
+    ...transformer,
+    maxLength: Math.min(LONGEST, config.max_len ?? LONGEST),
+    read: (signs) => transformer.encode(signs.map((sign) => ids.get(sign))),
+    word: (id) => (id < MARKS.first ? marks[id] : tgtWords[id - MARKS.first]),
+    // Logarithms of the probabilities, by word, after one more.
+    next(memory, past, id) {
+      const step = transformer.step(memory, past, id);
+      return { ...step, logProbs: logSoftmax(step.logits, MARKS.pad) };
+    },
+  };
+}
+
+function withCommas(number) {
+  return number.toLocaleString("en");
+}
+
+// Either the number that a text means, or what to say about the text.
+function parseNumber(text) {
+  const digits = text.replace(/[,\s]/g, "");
+  if (!digits) return { fault: WORDS.field.empty };
+  if (!/^[0-9]+$/.test(digits)) return { fault: WORDS.field.digits };
+  if (Number(digits) > LARGEST) return { fault: WORDS.field.large };
+  return { number: Number(digits) };
+}
+
+// `set` shows a number that did not come from the field itself.
+function numberField(onNumber) {
+  let known;
+  const fault = html("p", {
+    class: "number-fault", id: `vitedu-${(lastId += 1)}`, role: "status",
+  });
+  const input = html("input", {
+    type: "text", inputmode: "numeric", autocomplete: "off", maxlength: 24,
+    "aria-describedby": fault.id,
+    oninput: () => {
+      const found = parseNumber(input.value);
+      complain(found.fault);
+      if (found.fault) return;
+      known = found.number;
+      onNumber(known);
+    },
+  });
+  function complain(text = "") {
+    fault.textContent = text;
+    input.setAttribute("aria-invalid", text !== "");
+  }
+  function set(number) {
+    if (number === known) return;
+    known = number;
+    input.value = String(number);
+    complain();
+  }
+  const examples = EXAMPLES.map((number) => button(withCommas(number), () => {
+    known = undefined;
+    set(number);
+    onNumber(number);
+  }));
+  const root = html(
+    "div", { class: "number-field" }, control(WORDS.field.label, input),
+    html("div", {
+      class: "examples", role: "group", "aria-label": WORDS.field.examples,
+    }, ...examples),
+    fault,
+  );
+  return { root, set };
+}
+
+// A probability, as it stands below a word.
+function percent(probability) {
+  if (probability > 0.999) return WORDS.nearlyAll;
+  if (probability < 0.001) return WORDS.nearlyNothing;
+  const digits = probability > 0.99 || probability < 0.1 ? 1 : 0;
+  return `${(100 * probability).toFixed(digits)} %`;
+}
