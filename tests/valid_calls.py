@@ -459,6 +459,12 @@ CALLS = {
         tensors=({"x": torch.ones(2)}, not_a(dict)),
         facts=({}, not_a(dict)),
     ),
+    "checkpoints.check_same_weights": call(
+        checkpoints.check_same_weights,
+        expected=({}, not_a(dict)),
+        found=({}, not_a(dict)),
+        path=("/nowhere/file", not_a(str, bytes)),
+    ),
     "checkpoints.read_checkpoint": call(
         checkpoints.read_checkpoint, path=("/nowhere/file", not_a(str, bytes))
     ),

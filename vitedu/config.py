@@ -201,6 +201,7 @@ class TransformerConfig(BlockConfig):
         ValueError: A field is outside its range, or two do not fit.
 
     Source: Vaswani et al. 2017, sections 3.1 to 3.4 and table 3.
+    Derived in: 09-transformer
     """
 
     d_model: int = size_field(512)

@@ -237,6 +237,8 @@ def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
     Raises:
         TypeError, ValueError: `batch_size` or `seed` is no integer in its
             range.
+
+    Derived in: 09-transformer
     """
     require.instance("pairs", pairs, Pairs)
     require.positive_int("batch_size", batch_size)

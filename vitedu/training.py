@@ -14,7 +14,11 @@ from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
 from vitedu import require
-from vitedu.checkpoints import read_checkpoint, write_checkpoint
+from vitedu.checkpoints import (
+    check_same_weights,
+    read_checkpoint,
+    write_checkpoint,
+)
 from vitedu.config import TrainConfig
 
 _NO_CLASS = -100  # what PyTorch's cross-entropy leaves out by itself
@@ -143,7 +147,7 @@ class _Run:
                 f"got {self.loader.generator}"
             )
         model = _below("model.", tensors)
-        _require_same_weights(self.model.state_dict(), model, path)
+        check_same_weights(self.model.state_dict(), model, path)
         state: dict[int, dict[str, Tensor]] = {}
         for key, value in _below("optimizer.", tensors).items():
             index, name = key.split(".")
@@ -196,6 +200,8 @@ def fit(
             axes than the logits.
         FileNotFoundError: The folder of `checkpoint` does not exist.
         FloatingPointError: The loss is no longer finite.
+
+    Derived in: 09-transformer
 
     >>> from torch.utils.data import TensorDataset
     >>> data = TensorDataset(torch.eye(4), torch.arange(4))
@@ -291,25 +297,3 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         for name, tensor in tensors.items()
         if name.startswith(prefix)
     }
-
-
-def _require_same_weights(
-    expected: dict[str, Tensor], found: dict[str, Tensor], path: Path
-) -> None:
-    missing = sorted(expected.keys() - found.keys())
-    extra = sorted(found.keys() - expected.keys())
-    differing = [
-        f"{name} {_kind(found[name])} for {_kind(value)}"
-        for name, value in expected.items()
-        if name in found and _kind(found[name]) != _kind(value)
-    ]
-    if missing or extra or differing:
-        raise ValueError(
-            f"checkpoint {path} must hold the weights of this model; "
-            f"missing: {missing}, extra: {extra}, of another kind: "
-            f"{differing}"
-        )
-
-
-def _kind(tensor: Tensor) -> str:
-    return f"{tuple(tensor.shape)} {tensor.dtype}"
