@@ -1,4 +1,4 @@
-"""Train the translator of numerals with three seeds, and shorter numbers.
+"""Train the translator of numerals from other seeds, and shorter numbers.
 
 Chapter 9 reads the result file. Run it, on a quiet machine, with:
     python -m benchmarks.translator_seeds
@@ -18,7 +18,7 @@ from vitedu.sequences import Pairs, pair_batches
 from vitedu.training import fit
 from vitedu.transformer import Transformer
 
-SEEDS = range(3)
+SEEDS = (1, 2)
 TASK = {"num_train": 5000, "num_test": 1000, "zero_rate": 0.3}
 RESULT = Path(__file__).parent.parent / "book/data/translator-seeds.json"
 

@@ -1235,6 +1235,7 @@ EXEMPT = {
         f"config.ViTConfig.{name}": "as b16"
         for name in ("ti16", "s16", "b32", "l16", "l32", "h14")
     },
+    "sequences.PairBatch": "pair_batches makes it",
     "config.TransformerConfig.big": "as base",
     "config.TransformerConfig.numerals": "as base",
     "train_config.TrainConfig.digits": "as TrainConfig",
