@@ -90,4 +90,5 @@ Explorers
     widgets.attention_distance   how far each head looks, and where
     widgets.translation          what runs a trained translator in the page
     widgets.translator           what it writes, and where it looks meanwhile
+    widgets.decoding_steps       what a search keeps, finishes and drops
 """

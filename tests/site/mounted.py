@@ -63,13 +63,20 @@ def explorer_of(page: Page) -> Locator:
     return page.locator(EXPLORER).first
 
 
+def stop_clock(page: Page) -> None:
+    """Let time pass only by `page.clock.run_for`, however slow we are."""
+    page.clock.install(time=0)
+    page.clock.pause_at(3600)
+
+
 def published(root: Locator) -> dict[str, object]:
     """Return the figures that an explorer puts on its page."""
     texts = root.evaluate("node => ({...node.dataset})")
-    return {name: _value(text) for name, text in texts.items()}
+    return {name: value_of(text) for name, text in texts.items()}
 
 
-def _value(text: str) -> object:
+def value_of(text: str) -> object:
+    """Return what a published text stands for."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:

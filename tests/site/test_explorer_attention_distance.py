@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from mounted import expect_published, explorer_of, published
+from mounted import expect_published, explorer_of, published, stop_clock
 from playwright.sync_api import Page, expect
 
 from vitedu.analysis import attention_distance
@@ -226,7 +226,7 @@ def test_the_axis_starts_at_zero_or_says_that_it_does_not(show, narrow):
 
 def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(show):
     page = show(make())
-    page.clock.install()
+    stop_clock(page)
     box = dot(page, 2, 0).bounding_box()
     middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.move(*middle)
@@ -237,6 +237,15 @@ def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(show):
     page.mouse.move(*middle)
     page.clock.run_for(500)
     expect_published(explorer_of(page), layer=2, head=0)
+
+
+def test_after_a_click_no_rest_takes_the_head_back(show):
+    page = show(make())
+    stop_clock(page)
+    dot(page, 2, 0).click()
+    page.keyboard.press("ArrowLeft")
+    page.clock.run_for(500)
+    expect_published(explorer_of(page), layer=1, head=0)
 
 
 def test_arrow_keys_go_from_head_to_head(show):

@@ -11,6 +11,7 @@ from mounted import (
     explorer_of,
     overflow,
     published,
+    stop_clock,
 )
 from playwright.sync_api import Locator, Page, expect
 
@@ -136,7 +137,7 @@ def test_a_row_of_a_map_chooses_its_query(show):
 
 def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(show):
     page = show(make(query=2))
-    page.clock.install()
+    stop_clock(page)
     boxes = [token(page, place).bounding_box() for place in (0, 4)]
     first, last = (
         (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

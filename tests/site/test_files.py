@@ -10,6 +10,7 @@ import pytest
 from pages import ALL_PAGES, PAGES, ROOT, read
 
 SCRIPT_LIMIT = 300_000
+SIDES = ("width", "height")
 SHORTEST_ALT = 40
 
 
@@ -46,6 +47,15 @@ def test_every_image_is_described(site, path):
         alt
         for alt in alts
         if len(alt) < SHORTEST_ALT or alt.startswith("_images/")
+    ] == []
+
+
+@pytest.mark.parametrize("path", ALL_PAGES)
+def test_every_image_keeps_its_place_until_it_arrives(site, path):
+    assert [
+        image["src"]
+        for image in read(site.folder / path).images
+        if not all(image.get(side, "").isdigit() for side in SIDES)
     ] == []
 
 

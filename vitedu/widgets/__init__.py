@@ -2,6 +2,7 @@
 
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
+from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.norm_axes import NormAxes
@@ -12,6 +13,7 @@ from vitedu.widgets.translator import Translator
 __all__ = [
     "AttentionDistance",
     "AttentionPlane",
+    "DecodingSteps",
     "HeadViewer",
     "MaskEditor",
     "NormAxes",

@@ -118,10 +118,6 @@ function readData(model) {
   };
 }
 
-function panel(title, figure, note) {
-  return html("div", { class: "vitedu-panel" }, title, figure, note);
-}
-
 function render({ model, el }) {
   const data = readData(model);
   const frame = explorer(el, "distance", WORDS.label);
@@ -132,8 +128,8 @@ function render({ model, el }) {
     (row, column) => setTraits(model, { query: "patch", row, column }),
     () => setTraits(model, { query: CLASS }),
   );
-  const mapTitle = html("p", { class: "vitedu-panel-title" });
-  const mapNote = html("p", { class: "vitedu-panel-note" });
+  const mapTitle = titled("");
+  const mapNote = noted("");
 
   const controls = {
     image: select({
@@ -222,28 +218,15 @@ function render({ model, el }) {
       ...offered.map((name) => controls[name].root)),
     html("div", { class: "panels" },
       panel(
-        html("p", {
-          class: "vitedu-panel-title", text: WORDS.plotTitle,
-        }),
-        plot.root,
-        html("p", {
-          class: "vitedu-panel-note",
-          text: sentence(WORDS.plotNote, { step: data.steps[0] }) +
-            (plot.startsAtZero ? "" : WORDS.zoomNote),
-        }),
+        "of-heads", titled(WORDS.plotTitle), plot.root,
+        noted(sentence(WORDS.plotNote, { step: data.steps[0] }) +
+          (plot.startsAtZero ? "" : WORDS.zoomNote)),
       ),
-      panel(mapTitle, map.root, mapNote)),
+      panel("of-patches", mapTitle, map.root, mapNote)),
     ...frame.reading,
   );
   update({ speak: false });
-  const redraw = onceAFrame(update);
-  const ignore = onTraits(model, STATE, redraw);
-  return () => {
-    ignore();
-    redraw.cancel();
-    plot.dispose();
-    frame.dispose();
-  };
+  return followTraits(model, STATE, update, plot.dispose, frame.dispose);
 }
 
 export default { render };

@@ -157,14 +157,6 @@ function weightBars(count) {
   return { root, show };
 }
 
-function panel(name, title, note, picture) {
-  return html(
-    "div", { class: `vitedu-panel ${name}` },
-    html("p", { class: "vitedu-panel-title", text: title }),
-    html("p", { class: "vitedu-panel-note", text: note }), picture,
-  );
-}
-
 // Calls `step` with the seconds since the last call, each frame in which
 // `root` is on the screen, between `start` and `stop`.
 function clock(root, step) {
@@ -269,22 +261,25 @@ function render({ model, el }) {
   }
   frame.root.append(
     html("div", { class: "panels" },
-      panel("look", WORDS.lookTitle, WORDS.lookNote, look.root),
+      panel(
+        "look", titled(WORDS.lookTitle), noted(WORDS.lookNote), look.root,
+      ),
       html("div", { class: "vitedu-controls" },
         direction.root, length.root, html("div", {}, toggle)),
-      panel("weights", WORDS.weightsTitle, WORDS.weightsNote, bars.root),
-      panel("out", WORDS.outTitle, WORDS.outNote, out.root)),
+      panel(
+        "weights", titled(WORDS.weightsTitle), noted(WORDS.weightsNote),
+        bars.root,
+      ),
+      panel(
+        "out", titled(WORDS.outTitle), noted(WORDS.outNote), out.root,
+      )),
     ...frame.reading,
   );
   update();
-  const redraw = onceAFrame(update);
-  const ignore = onTraits(model, ["angle", "length", "playing"], redraw);
-  return () => {
-    ignore();
-    redraw.cancel();
-    turning.dispose();
-    frame.dispose();
-  };
+  return followTraits(
+    model, ["angle", "length", "playing"], update,
+    turning.dispose, frame.dispose,
+  );
 }
 
 export default { render };

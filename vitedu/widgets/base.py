@@ -19,7 +19,7 @@ class Explorer(anywidget.AnyWidget):
     A subclass sets `files`, the common name of its script and its style
     sheet in this folder; both are put after `common.js` and `common.css`, so
     that each explorer is one self-contained module. A long script is cut
-    into `parts`, put between the two.
+    into `parts`, put between the two; a part may have a style sheet, too.
 
     Raises:
         TypeError: An argument that is no trait, or a missing array.
@@ -35,7 +35,14 @@ class Explorer(anywidget.AnyWidget):
         if "files" in cls.__dict__:
             scripts = ("common", *cls.parts, cls.files)
             cls._esm = _joined(*(f"{script}.js" for script in scripts))
-            cls._css = _joined("common.css", f"{cls.files}.css")
+            styled = ("common", *cls.parts, cls.files)
+            cls._css = _joined(
+                *(
+                    f"{name}.css"
+                    for name in styled
+                    if (_FOLDER / f"{name}.css").exists()
+                )
+            )
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **traits: Any) -> None:

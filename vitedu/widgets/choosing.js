@@ -29,7 +29,7 @@ function markChosen(marks, chosen, tabStop) {
 }
 
 // A mouse on its way elsewhere crosses other marks; only one that rests on a
-// mark chooses it.
+// mark chooses it. A click chooses at once, and nothing is chosen after it.
 function onRest(marks, pick) {
   let resting;
   const stop = () => clearTimeout(resting);
@@ -40,6 +40,7 @@ function onRest(marks, pick) {
       resting = setTimeout(() => pick(index), HOVER_MS);
     });
     mark.addEventListener("pointerleave", stop);
+    mark.addEventListener("pointerdown", stop);
   });
   return stop;
 }

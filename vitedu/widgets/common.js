@@ -264,17 +264,22 @@ function fromHalf(halves) {
   });
 }
 
-// Standard normal numbers from a seed: mulberry32, then Box and Muller. The
-// Python twin is `normal_numbers` in softmax_scaling.py.
-function normalNumbers(seed) {
+// Numbers in [0, 1) from a seed: mulberry32.
+function uniformNumbers(seed) {
   let state = seed >>> 0;
-  let spare = null;
-  function uniform() {
+  return function next() {
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  }
+  };
+}
+
+// Standard normal numbers from a seed, by Box and Muller. The Python twin is
+// `normal_numbers` in softmax_scaling.py.
+function normalNumbers(seed) {
+  const uniform = uniformNumbers(seed);
+  let spare = null;
   return function next() {
     if (spare !== null) {
       const kept = spare;

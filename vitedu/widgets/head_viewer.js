@@ -67,14 +67,6 @@ function readRow(row, query) {
   return { most: row.indexOf(largest), largest, entropy: entropy(row), offset };
 }
 
-function panel(name, ...children) {
-  return html("div", { class: `vitedu-panel ${name}` }, ...children);
-}
-
-function note(text) {
-  return html("p", { class: "vitedu-panel-note", text });
-}
-
 function headName(head) {
   return html(
     "span", { class: `head-name ${headClass(head)}` },
@@ -144,7 +136,7 @@ function render({ model, el }) {
     });
   });
   const table = headTable(data);
-  const linesTitle = html("p", { class: "vitedu-panel-title" });
+  const linesTitle = titled("");
   const allHeads = button("", () => setTraits(model, {
     heads: model.get("heads").length < all.length ? all : [],
   }));
@@ -188,31 +180,25 @@ function render({ model, el }) {
     ...(layers > 1
       ? [html("div", { class: "vitedu-controls" }, layer.root)] : []),
     html("div", { class: `panels ${tallMaps ? "tall-maps" : ""}` },
-      panel("look", linesTitle, note(WORDS.linesNote), lines.root),
+      panel("look", linesTitle, noted(WORDS.linesNote), lines.root),
       panel("side",
         html("div", { class: "vitedu-control-head" },
-          html("p", { class: "vitedu-panel-title", text: WORDS.mapsTitle }),
+          titled(WORDS.mapsTitle),
           allHeads),
-        note(WORDS.mapsNote), maps.root),
+        noted(WORDS.mapsNote), maps.root),
       panel("readings",
-        html("p", { class: "vitedu-panel-title", text: WORDS.tableTitle }),
+        titled(WORDS.tableTitle),
         table.root,
-        note(sentence(WORDS.tableNote, {
+        noted(sentence(WORDS.tableNote, {
           keys: data.keys, flat: Math.log(data.keys).toFixed(2),
         })),
-        ...(data.hasOffset ? [note(WORDS.offsetNote)] : []))),
+        ...(data.hasOffset ? [noted(WORDS.offsetNote)] : []))),
     ...frame.reading,
   );
   update({ speak: false });
-  const redraw = onceAFrame(update);
-  const ignore = onTraits(model, TRAITS, redraw);
-  return () => {
-    ignore();
-    redraw.cancel();
-    lines.dispose();
-    maps.dispose();
-    frame.dispose();
-  };
+  return followTraits(
+    model, TRAITS, update, lines.dispose, maps.dispose, frame.dispose,
+  );
 }
 
 export default { render };

@@ -138,10 +138,7 @@ function maskedText(value, write) {
   return names.get(value) ?? write(value);
 }
 
-function panel(name, title, controls, ...below) {
-  return html("div", { class: `vitedu-panel ${name}` },
-    title, html("div", { class: "beside" }, ...controls), ...below);
-}
+const beside = (...controls) => html("div", { class: "beside" }, ...controls);
 
 function render({ model, el }) {
   const frame = explorer(el, "mask-editor", WORDS.label);
@@ -181,10 +178,8 @@ function render({ model, el }) {
     label: WORDS.convention, options: Object.entries(WORDS.conventions),
     value: model.get("convention"), onInput: take("convention"),
   });
-  const handOver = html("input", {
-    type: "checkbox", onchange: () => take("handed_over")(handOver.checked),
-  });
   const handOverText = html("span");
+  const handOver = checkbox(handOverText, take("handed_over"));
   const method = select({
     label: WORDS.method, options: Object.entries(WORDS.methods),
     value: model.get("method"), onInput: take("method"),
@@ -204,8 +199,6 @@ function render({ model, el }) {
     masked: numberGrid(WORDS.maskedTitle, tokens, choose),
     weights: weightGrid(tokens, choose),
   };
-  const titled = (text) => html("p", { class: "vitedu-panel-title", text });
-  const noted = (text) => html("p", { class: "vitedu-panel-note", text });
   const maskTitle = titled("");
   const maskedNote = noted("");
 
@@ -243,7 +236,7 @@ function render({ model, el }) {
       row.some(Boolean) ? WORDS.hideRow : WORDS.showRow, named,
     );
     convention.set(state.convention);
-    handOver.checked = state.handedOver;
+    handOver.set(state.handedOver);
     handOverText.textContent = WORDS.handOver[state.convention];
     method.set(state.method);
     fillValue.set(state.fillValue);
@@ -299,26 +292,19 @@ function render({ model, el }) {
         class: "presets", role: "group", "aria-label": WORDS.presets,
       }, ...presets.map(({ root }) => root)), rowButton),
     html("div", { class: "panels" },
-      panel("mask", maskTitle, [
-        convention.root,
-        html("label", { class: "check" }, handOver, handOverText),
-      ], matrices.mask.root, noted(WORDS.maskHint)),
+      panel("mask", maskTitle, beside(convention.root, handOver.root),
+        matrices.mask.root, noted(WORDS.maskHint)),
       panel("scores", titled(WORDS.scoresTitle),
-        [noted(WORDS.scoresNote), slider.root], matrices.scores.root),
+        beside(noted(WORDS.scoresNote), slider.root), matrices.scores.root),
       panel("masked", titled(WORDS.maskedTitle),
-        [method.root, fillValue.root], matrices.masked.root, maskedNote),
+        beside(method.root, fillValue.root), matrices.masked.root,
+        maskedNote),
       panel("weights", titled(WORDS.weightsTitle),
-        [noted(WORDS.weightsNote)], matrices.weights.root)),
+        beside(noted(WORDS.weightsNote)), matrices.weights.root)),
     ...frame.reading,
   );
   update({ speak: false });
-  const redraw = onceAFrame(() => update());
-  const ignore = onTraits(model, TRAITS, redraw);
-  return () => {
-    ignore();
-    redraw.cancel();
-    frame.dispose();
-  };
+  return followTraits(model, TRAITS, update, frame.dispose);
 }
 
 export default { render };

@@ -53,12 +53,11 @@ function signed(number) {
 
 // Numbers under their names; something small may stand below a number.
 function tiles(kind, title, names) {
-  const note = html("p", { class: "vitedu-panel-note" });
+  const note = noted("");
   const numbers = names.map(() => html("span"));
   const asides = names.map(() => html("span", { class: "aside" }));
-  const root = html(
-    "div", { class: `vitedu-panel ${kind}` },
-    html("p", { class: "vitedu-panel-title", text: title }), note,
+  const root = panel(
+    kind, titled(title), note,
     html("dl", {}, ...names.map((name, i) => html("div", {},
       html("dt", { text: WORDS[name] }),
       html("dd", {}, numbers[i], asides[i])))),
@@ -155,9 +154,7 @@ function render({ model, el }) {
   frame.root.append(
     html("div", { class: "vitedu-controls" },
       controls.norm.root, controls.change.root),
-    html("div", { class: "vitedu-panel" },
-      html("p", { class: "vitedu-panel-title", text: WORDS.gridsTitle }),
-      html("p", { class: "vitedu-panel-note", text: WORDS.gridsNote }),
+    panel("grids", titled(WORDS.gridsTitle), noted(WORDS.gridsNote),
       grids.root),
     html("div", { class: "tiles" }, group.root, changes.root),
     ...frame.reading,

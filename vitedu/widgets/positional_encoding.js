@@ -44,23 +44,6 @@ const TRAITS = [
 const fixed = (number) =>
   number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
 
-function panel(name, ...children) {
-  return html("div", { class: `vitedu-panel ${name}` }, ...children);
-}
-
-const titled = (words) =>
-  html("p", { class: "vitedu-panel-title", text: words });
-const noted = (words) =>
-  html("p", { class: "vitedu-panel-note", text: words });
-
-function checkbox(label, onInput) {
-  const input = html("input", {
-    type: "checkbox", onchange: () => onInput(input.checked),
-  });
-  const root = html("label", { class: "check" }, input, label);
-  return { root, set: (value) => (input.checked = value) };
-}
-
 function render({ model, el }) {
   const frame = explorer(el, "positional-encoding", WORDS.label);
   const choose = (name) => (value) => setTraits(model, { [name]: value });
@@ -78,7 +61,8 @@ function render({ model, el }) {
     ));
     setTraits(model, { position: p + step, other: q + step });
     // The slider may have gone further than the position.
-    redraw();
+    controls.position.set(p + step);
+    controls.other.set(q + step);
   }
   function changeLength(length) {
     setTraits(model, {
@@ -182,17 +166,10 @@ function render({ model, el }) {
     ...frame.reading,
   );
   update({ speak: false });
-  const redraw = onceAFrame(() => update());
-  const ignoreTraits = onTraits(model, TRAITS, redraw);
   const ignoreWidth = onWidth(
     frame.root, onceAFrame(() => update({ speak: false })),
   );
-  return () => {
-    ignoreTraits();
-    ignoreWidth();
-    redraw.cancel();
-    frame.dispose();
-  };
+  return followTraits(model, TRAITS, update, ignoreWidth, frame.dispose);
 }
 
 export default { render };

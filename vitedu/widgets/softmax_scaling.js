@@ -105,23 +105,16 @@ function render({ model, el }) {
     html("div", { class: "vitedu-controls" },
       ...Object.values(controls).map(({ root }) => root),
       html("div", {}, newDraw)),
-    html("p", { class: "vitedu-panel-note", text: WORDS.hint }),
+    noted(WORDS.hint),
     html("div", { class: "vitedu-panels" },
       ...Object.values(panels).map(({ root }) => root)),
     ...frame.reading,
   );
   update({ speak: false });
-  const redraw = onceAFrame(() => update());
-  const ignoreTraits = onTraits(model, TRAITS, redraw);
   const ignoreWidth = onWidth(
     frame.root, onceAFrame(() => update({ speak: false })),
   );
-  return () => {
-    ignoreTraits();
-    ignoreWidth();
-    redraw.cancel();
-    frame.dispose();
-  };
+  return followTraits(model, TRAITS, update, ignoreWidth, frame.dispose);
 }
 
 export default { render };

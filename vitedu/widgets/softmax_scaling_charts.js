@@ -118,11 +118,11 @@ function gradientChart(width, { gradNorms, gradP10, gradMedian }) {
 }
 
 function chartPanel(title, height, chart) {
-  const note = html("p", { class: "vitedu-panel-note" });
+  const note = noted("");
   const picture = svg("svg", { role: "img", "aria-label": title, height });
   const root = html(
     "div", { class: "vitedu-panel" },
-    html("p", { class: "vitedu-panel-title", text: title }), note, picture,
+    titled(title), note, picture,
   );
   function show(text, values, width) {
     picture.setAttribute("width", width);

@@ -84,6 +84,6 @@ function numberField(onNumber) {
 function percent(probability) {
   if (probability > 0.999) return WORDS.nearlyAll;
   if (probability < 0.001) return WORDS.nearlyNothing;
-  const digits = probability > 0.99 || probability < 0.1 ? 1 : 0;
+  const digits = probability > 0.985 || probability < 0.1 ? 1 : 0;
   return `${(100 * probability).toFixed(digits)} %`;
 }

@@ -18,9 +18,8 @@ const WORDS = {
   whole: "The whole sentence has the probability {sure}.",
   attention: "Attention",
   kinds: {
-    cross: "cross: written word to sign",
-    encoder: "encoder: sign to sign",
-    decoder: "decoder: written word to the words before",
+    cross: "cross-attention", encoder: "of the encoder",
+    decoder: "of the decoder",
   },
   layer: "Block",
   head: "Head",

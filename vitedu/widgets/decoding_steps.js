@@ -1,0 +1,242 @@
+// Writing a sentence token by token, with what is dropped on the way.
+
+const WORDS = {
+  label: "Decoding, step by step",
+  field: {
+    label: "Number, 0 to 99,999,999", examples: "Examples",
+    empty: "Type a number, for example 12005.",
+    digits: "Digits only, please: 0 to 9.",
+    large: "At most 99,999,999 fits in here.",
+  },
+  marks: { pad: "pad", bos: "start", eos: "end" },
+  nearlyAll: "> 99.9 %",
+  nearlyNothing: "< 0.1 %",
+  method: "Search",
+  methods: {
+    greedy: "greedy: the likeliest word", beam: "beam: several prefixes",
+    sample: "sampling: draw a word",
+  },
+  size: "Beam size",
+  alpha: "Length penalty",
+  temperature: "Temperature",
+  again: "Draw again",
+  buttons: {
+    reset: "Start over", back: "Back", next: "Next", play: "Play",
+    pause: "Pause",
+  },
+  stepTitle: "Step {step} of {steps}",
+  endTitle: "The end, after {steps} steps",
+  prefixes: "Prefixes that live",
+  candidates: "What may come next",
+  candidateNotes: {
+    greedy: "The six likeliest words. The bar is the probability of the word "
+      + "after this prefix.",
+    beam: "The {count} likeliest of all prefixes with one more word. The bar "
+      + "is the probability of the word after its prefix.",
+    sample: "The six likeliest words, and the one that was drawn. The bar is "
+      + "the chance of the word in the draw, at this temperature.",
+  },
+  totals: "“log p” is the logarithm of the probability of all words so far, "
+    + "“score” what sentences are ranked by.",
+  found: "Finished sentences",
+  none: "None yet.",
+  columns: {
+    place: "#", prefix: "prefix", total: "log p", after: "after", word: "word",
+    chance: "probability", fate: "fate", sentence: "sentence", score: "score",
+  },
+  fates: { goes: "goes on", ends: "ends", dropped: "dropped" },
+  cost: "The decoder has read {cached} tokens with a cache; without one, "
+    + "{whole}.",
+  source: "The model reads {src}.",
+  right: "✓ The first one is right.",
+  wrong: "✗ The first one is wrong. Right is “{right}”.",
+  reading: "Step {step} of {steps}. Prefixes that live: {alive}. The likeliest "
+    + "candidate is “{word}” after “{prefix}” ({sure}). Candidates that go "
+    + "on: {goes}, that end: {ends}, that are dropped: {dropped}.",
+  readEnd: "The end, after {steps} steps. The best sentence is “{best}” with "
+    + "the log probability {total}.",
+};
+
+const TRAITS = ["number", "method", "beam_size", "length_penalty",
+  "temperature", "seed", "step"];
+const PLAY_MS = 1400;
+
+// Calls `tick` from time to time, between `toggle` and the next one.
+function player(tick) {
+  let timer;
+  function stop() {
+    clearInterval(timer);
+    timer = undefined;
+  }
+  function toggle() {
+    if (timer) return stop();
+    tick();
+    timer = setInterval(tick, PLAY_MS);
+    return undefined;
+  }
+  return { toggle, stop, isOn: () => timer !== undefined };
+}
+
+function countFates(candidates) {
+  const counts = { goes: 0, ends: 0, dropped: 0 };
+  for (const { fate } of candidates) counts[fate] += 1;
+  return counts;
+}
+
+function render({ model, el }) {
+  const translator = translatorOf(model);
+  const frame = explorer(el, "decoding-steps", WORDS.label);
+  const restart = (values) => setTraits(model, { ...values, step: 0 });
+  const field = numberField((number) => restart({ number }));
+  const choices = {
+    method: select({
+      label: WORDS.method, value: model.get("method"),
+      options: Object.entries(WORDS.methods),
+      onInput: (method) => restart({ method }),
+    }),
+    beam_size: range({
+      label: WORDS.size, min: 1, max: 5, value: model.get("beam_size"),
+      format: String, onInput: (value) => restart({ beam_size: value }),
+    }),
+    length_penalty: range({
+      label: WORDS.alpha, min: 0, max: 1, step: 0.1,
+      value: model.get("length_penalty"), format: (value) => value.toFixed(1),
+      onInput: (value) => restart({ length_penalty: value }),
+    }),
+    temperature: range({
+      label: WORDS.temperature, min: 0.1, max: 3, step: 0.1,
+      value: model.get("temperature"), format: (value) => value.toFixed(1),
+      onInput: (value) => restart({ temperature: value }),
+    }),
+  };
+  const again = html("div", { class: "again" }, button(WORDS.again, () =>
+    restart({ seed: (model.get("seed") + 1) % 2 ** 31 })));
+  // Which method each control belongs to.
+  const owners = [
+    ["beam", choices.beam_size.root], ["beam", choices.length_penalty.root],
+    ["sample", choices.temperature.root], ["sample", again],
+  ];
+  const playing = player(() => go(1));
+  const buttons = {
+    reset: button(WORDS.buttons.reset, () => go(-Infinity)),
+    back: button(WORDS.buttons.back, () => go(-1)),
+    next: button(WORDS.buttons.next, () => go(1)),
+    play: button(WORDS.buttons.play, () => {
+      if (shownStep() === found.steps.length) go(-Infinity);
+      playing.toggle();
+      update();
+    }),
+  };
+  const title = titled("");
+  const cost = noted("");
+  const stage = html("div", { class: "stage" });
+  let [found, searched] = [];
+
+  const shownStep = () => Math.min(model.get("step"), found.steps.length);
+
+  function go(by) {
+    const last = found.steps.length;
+    const step = Math.max(0, Math.min(last, shownStep() + by));
+    if (by < 0 || step === last) playing.stop();
+    setTraits(model, { step });
+  }
+
+  function searchAgain() {
+    const [number, method, size, alpha, temperature, seed] = TRAITS.map(
+      (name) => model.get(name),
+    );
+    const asked = [number, method, size, alpha, temperature, seed].join();
+    if (asked === searched) return;
+    searched = asked;
+    found = search(
+      translator, number, { method, size, alpha, temperature, seed },
+    );
+  }
+
+  function showStep({ alive, candidates, found: finished }) {
+    const note = sentence(WORDS.candidateNotes[model.get("method")], {
+      count: candidates.length,
+    });
+    stage.replaceChildren(
+      panel("of-prefixes", titled(WORDS.prefixes),
+        prefixTable(translator, alive)),
+      panel("of-candidates", titled(WORDS.candidates), noted(note),
+        candidateTable(translator, candidates)),
+      panel("of-found", titled(WORDS.found), finished.length
+        ? foundTable(translator, finished) : noted(WORDS.none)),
+    );
+    const [best] = candidates;
+    return {
+      ...countFates(candidates), alive: alive.length,
+      word: translator.word(best.id), sure: percent(best.chance),
+      prefix: textOf(translator, alive[best.row].ids),
+    };
+  }
+
+  function showEnd() {
+    const [best] = found.found;
+    const words = best.ids.filter((id) => id !== MARKS.eos);
+    const right = englishWords(model.get("number")).join(" ");
+    const isRight = words.length < best.ids.length
+      && textOf(translator, words) === right;
+    stage.replaceChildren(
+      panel("of-found", titled(WORDS.found),
+        foundTable(translator, found.found),
+        html("p", { class: "verdict", text: isRight ? WORDS.right
+          : sentence(WORDS.wrong, { right }) })),
+    );
+    return { best: textOf(translator, words), total: minus(best.logProb) };
+  }
+
+  function update({ speak = true } = {}) {
+    searchAgain();
+    const [at, last] = [shownStep(), found.steps.length];
+    const [number, method] = [model.get("number"), model.get("method")];
+    const isEnd = at === last;
+    field.set(number);
+    for (const [name, choice] of Object.entries(choices)) {
+      choice.set(model.get(name));
+    }
+    for (const [owner, root] of owners) root.hidden = owner !== method;
+    for (const name of ["reset", "back"]) {
+      buttons[name].setAttribute("aria-disabled", at === 0);
+    }
+    buttons.next.setAttribute("aria-disabled", isEnd);
+    buttons.play.textContent =
+      WORDS.buttons[playing.isOn() ? "pause" : "play"];
+    const step = found.steps[Math.min(at, last - 1)];
+    const said = {
+      step: at + 1, steps: last, src: chineseNumeral(number),
+      ...step.cost, ...(isEnd ? showEnd() : showStep(step)),
+    };
+    title.textContent = sentence(isEnd ? WORDS.endTitle : WORDS.stepTitle, said);
+    cost.textContent = [WORDS.source, WORDS.cost].map((words) =>
+      sentence(words, said)).join(" ");
+    frame.read(
+      sentence(isEnd ? WORDS.readEnd : WORDS.reading, said), { speak },
+    );
+    frame.publish({
+      number, method, seed: model.get("seed"), step: at, steps: last,
+      prefixes: step.alive.map(({ ids, logProb }) => [logProb, ...ids]),
+      candidates: step.candidates.map(({ row, id, chance, logProb }) =>
+        [row, id, chance, logProb]),
+      fates: step.candidates.map(({ fate }) => fate),
+      found: found.found.map(({ ids, logProb, score }) =>
+        [logProb, score, ...ids]),
+      cached: step.cost.cached, whole: step.cost.whole,
+    });
+  }
+
+  frame.root.append(
+    field.root,
+    html("div", { class: "vitedu-controls" },
+      choices.method.root, ...owners.map(([, root]) => root)),
+    html("div", { class: "steps" },
+      html("div", { class: "buttons" }, ...Object.values(buttons)), title),
+    cost, stage, noted(WORDS.totals), ...frame.reading,
+  );
+  update({ speak: false });
+  return followTraits(model, TRAITS, update, playing.stop, frame.dispose);
+}
+
+export default { render };
