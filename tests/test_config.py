@@ -5,7 +5,9 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 from helpers import refuses
 
-from vitedu.config import TrainConfig, ViTConfig
+from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
+from vitedu.numerals import numeral_vocabularies
+from vitedu.sequences import Vocabulary
 
 # d_model, num_layers, num_heads, d_ff, patch_size
 PUBLISHED = {
@@ -51,6 +53,15 @@ def test_the_presets_of_the_digits_fit_together():
     assert ViTConfig.digits(d_model=24, num_heads=3).d_model == 24
     assert TrainConfig.digits(num_epochs=2).num_epochs == 2
     assert TrainConfig.digits(num_epochs=recipe.num_epochs) == recipe
+
+
+def test_the_presets_of_the_numerals_fit_together():
+    model, recipe = TransformerConfig.numerals(), TrainConfig.numerals()
+    sizes = tuple(map(len, numeral_vocabularies()))
+    assert (model.src_vocab_size, model.tgt_vocab_size) == sizes
+    assert recipe.pad_id == model.tgt_pad_id == Vocabulary.pad_id
+    assert TransformerConfig.numerals(d_model=24).d_model == 24
+    assert TrainConfig.numerals(num_epochs=2).num_epochs == 2
 
 
 def test_a_misspelt_field_is_refused():

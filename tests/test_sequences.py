@@ -97,7 +97,7 @@ def test_batches_show_each_pair_once_in_an_order_of_the_seed():
     )
     for epoch in epochs:
         for batch in epoch:
-            assert torch.equal(batch.tgt[:, :1], batch.src + 100)
+            assert torch.equal(batch.tgt_input[:, 0], batch.src[:, 0] + 100)
     assert len(set(first)) == len(first) == 12
     assert first != second
     again, other = (
@@ -110,6 +110,13 @@ def test_batches_show_each_pair_once_in_an_order_of_the_seed():
     )
     assert again == first
     assert other != first
+
+
+def test_a_batch_holds_what_a_model_reads_and_has_to_say():
+    [batch] = pair_batches(PAIRS, batch_size=len(PAIRS), seed=0)
+    order = [PAIRS.src.tolist().index(row) for row in batch.src.tolist()]
+    assert torch.equal(batch.tgt_input, PAIRS.tgt[order, :-1])
+    assert torch.equal(batch.tgt_labels, PAIRS.tgt[order, 1:])
 
 
 def test_batches_leave_the_global_generator_alone():

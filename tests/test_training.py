@@ -11,9 +11,12 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from vitedu.checkpoints import read_checkpoint, write_checkpoint
-from vitedu.config import TrainConfig, ViTConfig
+from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data import Augment, batches, digits
+from vitedu.numerals import numeral_pairs
+from vitedu.sequences import pair_batches
 from vitedu.training import History, accuracy, fit
+from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
 CONFIG = TrainConfig(num_epochs=4, learning_rate=3e-3, label_smoothing=0.1)
@@ -177,6 +180,95 @@ def test_metrics_may_be_tensors(data, tmp_path):
     )
     assert history.metrics == {"one": [1.0] * 4}
     assert type(history.metrics["one"][0]) is float
+
+
+TRANSLATION = TrainConfig(
+    num_epochs=5, warmup=0.4, label_smoothing=0.1, pad_id=0
+)
+
+
+def translation(dropout=0.0, seed=0):
+    """Return a small Transformer and a loader of 11 sentence pairs in 3s."""
+    pairs = numeral_pairs([3, 12005, 40, 7, 110, 99, 512, 0, 61, 8, 1000])
+    torch.manual_seed(seed)
+    config = TransformerConfig(
+        src_vocab_size=len(pairs.src_vocabulary),
+        tgt_vocab_size=len(pairs.tgt_vocabulary),
+        tie_source=False,
+        d_model=14,
+        num_layers=1,
+        num_heads=2,
+        d_ff=11,
+        dropout=dropout,
+    )
+    loader = pair_batches(pairs, batch_size=3, seed=seed)
+    return Transformer(config).double(), loader
+
+
+def test_padding_does_not_count_in_loss_and_steps():
+    """Sentence pairs, with the loss written out place by place."""
+    model, loader = translation()
+    twin, batches_again = translation()
+    optimizer = torch.optim.AdamW(twin.parameters(), lr=1e-3)
+    optimizer.param_groups[0]["weight_decay"] = TRANSLATION.weight_decay
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=1e-3, total_steps=15, pct_start=0.4
+    )
+    epochs, pads = [], 0
+    for _ in range(5):
+        surprises = []
+        for src, tgt_input, tgt_labels in batches_again:
+            log_p = twin(src, tgt_input).log_softmax(dim=-1)
+            words = [
+                -0.9 * log_p[b, t, label] - 0.1 * log_p[b, t].mean()
+                for b, row in enumerate(tgt_labels.tolist())
+                for t, label in enumerate(row)
+                if label != 0
+            ]
+            pads += tgt_labels.numel() - len(words)
+            optimizer.zero_grad()
+            torch.stack(words).mean().backward()
+            nn.utils.clip_grad_norm_(twin.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            surprises += [word.item() for word in words]
+        epochs.append(sum(surprises) / len(surprises))
+    assert pads > 30
+    history = fit(model, loader, TRANSLATION)
+    assert history.loss == pytest.approx(epochs, rel=1e-12)
+    for name, weight in model.named_parameters():
+        torch.testing.assert_close(
+            weight, twin.get_parameter(name), rtol=0, atol=1e-12
+        )
+
+
+def test_a_translator_resumes_exactly(tmp_path):
+    path, seen = tmp_path / "state", []
+
+    def evaluate(model):
+        seen.append(1)
+        if len(seen) == 3:
+            raise Interrupted
+        return {}
+
+    whole, loader = translation(dropout=0.2)
+    torch.manual_seed(7)
+    expected = fit(whole, loader, TRANSLATION)
+    model, loader = translation(dropout=0.2)
+    torch.manual_seed(7)
+    with pytest.raises(Interrupted):
+        fit(model, loader, TRANSLATION, evaluate=evaluate, checkpoint=path)
+    model, loader = translation(dropout=0.2, seed=1)
+    assert fit(model, loader, TRANSLATION, checkpoint=path) == expected
+    assert_same_state(model.state_dict(), whole.state_dict())
+
+
+def test_targets_of_other_axes_than_the_logits():
+    model, loader = translation()
+    late = [(src, tgt, labels[:, 1:]) for src, tgt, labels in loader]
+    loader = DataLoader(late, batch_size=None)
+    with refuses(ValueError, "targets must have the axes of the logits but t"):
+        fit(model, loader, TRANSLATION)
 
 
 class Interrupted(Exception):

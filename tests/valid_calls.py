@@ -459,6 +459,12 @@ CALLS = {
         tensors=({"x": torch.ones(2)}, not_a(dict)),
         facts=({}, not_a(dict)),
     ),
+    "checkpoints.check_same_weights": call(
+        checkpoints.check_same_weights,
+        expected=({}, not_a(dict)),
+        found=({}, not_a(dict)),
+        path=("/nowhere/file", not_a(str, bytes)),
+    ),
     "checkpoints.read_checkpoint": call(
         checkpoints.read_checkpoint, path=("/nowhere/file", not_a(str, bytes))
     ),
@@ -1074,6 +1080,7 @@ CALLS = {
         weight_decay=(0.1, number(at_least=0)),
         label_smoothing=(0.1, rate()),
         max_grad_norm=(1.0, number(above=0)),
+        pad_id=(None, size(at_least=0, optional=True)),
     ),
     "training.fit": call(
         training.fit,
@@ -1228,6 +1235,9 @@ EXEMPT = {
         f"config.ViTConfig.{name}": "as b16"
         for name in ("ti16", "s16", "b32", "l16", "l32", "h14")
     },
+    "sequences.PairBatch": "pair_batches makes it",
     "config.TransformerConfig.big": "as base",
+    "config.TransformerConfig.numerals": "as base",
     "train_config.TrainConfig.digits": "as TrainConfig",
+    "train_config.TrainConfig.numerals": "as TrainConfig",
 }

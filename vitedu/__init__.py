@@ -76,6 +76,7 @@ Exercises
     exercises.chapter_06  residuals, norms, feed-forward
     exercises.chapter_07  the encoder
     exercises.chapter_08  the decoder
+    exercises.chapter_09  the Transformer
     exercises.chapter_14  training a ViT
     exercises.chapter_16  looking inside
 

@@ -78,3 +78,38 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             f"got {path} with format {header.get('format')!r}"
         )
     return tensors, json.loads(header["facts"])
+
+
+def check_same_weights(
+    expected: dict[str, Tensor], found: dict[str, Tensor], path: Path
+) -> None:
+    """Require weights of the same names, shapes and dtypes.
+
+    Args:
+        expected: Those of the model.
+        found: Those of the checkpoint.
+        path: Where the checkpoint lies, for the message.
+
+    Raises:
+        ValueError: They differ; all differences are named.
+    """
+    path = require.path("path", path)
+    require.instance("expected", expected, dict)
+    require.instance("found", found, dict)
+    missing = sorted(expected.keys() - found.keys())
+    extra = sorted(found.keys() - expected.keys())
+    differing = [
+        f"{name} {_kind(found[name])} for {_kind(value)}"
+        for name, value in expected.items()
+        if name in found and _kind(found[name]) != _kind(value)
+    ]
+    if missing or extra or differing:
+        raise ValueError(
+            f"checkpoint {path} must hold the weights of this model; "
+            f"missing: {missing}, extra: {extra}, of another kind: "
+            f"{differing}"
+        )
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{tuple(tensor.shape)} {tensor.dtype}"

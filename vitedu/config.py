@@ -162,18 +162,9 @@ class ViTConfig(BlockConfig):
         with 0.02 the tokens of so small a network hardly learn where they
         are. Many narrow heads read digits better than few wide ones.
         """
-        sizes = {
-            "image_size": 8,
-            "patch_size": 2,
-            "num_channels": 1,
-            "num_classes": 10,
-            "d_model": 64,
-            "num_layers": 4,
-            "num_heads": 16,
-            "d_ff": 128,
-            "drop_path": 0.1,
-            "position_std": 0.5,
-        }
+        sizes = {"image_size": 8, "patch_size": 2, "num_channels": 1}
+        sizes |= {"num_classes": 10, "position_std": 0.5, "drop_path": 0.1}
+        sizes |= {"d_model": 64, "num_layers": 4, "num_heads": 16, "d_ff": 128}
         return cls(**(sizes | changes))
 
 
@@ -210,6 +201,7 @@ class TransformerConfig(BlockConfig):
         ValueError: A field is outside its range, or two do not fit.
 
     Source: Vaswani et al. 2017, sections 3.1 to 3.4 and table 3.
+    Derived in: 09-transformer
     """
 
     d_model: int = size_field(512)
@@ -267,6 +259,13 @@ class TransformerConfig(BlockConfig):
     def has_final_norm(self) -> bool:
         """Whether a layer normalisation stands after each stack."""
         return self.norm_first if self.final_norm is None else self.final_norm
+
+    @classmethod
+    def numerals(cls, **changes) -> Self:
+        """The translator of chapter 9: a table a language, no dropout."""
+        sizes = {"src_vocab_size": 18, "tgt_vocab_size": 35}
+        sizes |= {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128}
+        return cls(**(sizes | {"tie_source": False, "dropout": 0.0} | changes))
 
     @classmethod
     def base(cls, **changes) -> Self:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Int
@@ -208,12 +208,26 @@ class Pairs:
         ]
 
 
+class PairBatch(NamedTuple):
+    """What a Transformer reads in one training step, and has to say.
+
+    Attributes:
+        src: (pair, src), the source sentences.
+        tgt_input: (pair, step), see `Pairs.tgt_input`.
+        tgt_labels: (pair, step), see `Pairs.tgt_labels`.
+    """
+
+    src: Int[Tensor, "pair src"]
+    tgt_input: Int[Tensor, "pair step"]
+    tgt_labels: Int[Tensor, "pair step"]
+
+
 def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
-    """Make a loader of shuffled `Pairs`; a last incomplete one is left out.
+    """Make a loader of a `PairBatch` a step, shuffled; no incomplete last one.
 
     For each batch, ``model(batch.src, batch.tgt_input)`` gives logits, and
     ``F.cross_entropy(logits.flatten(0, 1), batch.tgt_labels.flatten(),
-    ignore_index=0)`` the loss.
+    ignore_index=0)`` the loss, as `vitedu.training.fit` computes it.
 
     Args:
         pairs: All training pairs.
@@ -223,6 +237,8 @@ def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
     Raises:
         TypeError, ValueError: `batch_size` or `seed` is no integer in its
             range.
+
+    Derived in: 09-transformer
     """
     require.instance("pairs", pairs, Pairs)
     require.positive_int("batch_size", batch_size)
@@ -238,8 +254,13 @@ def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
         pairs,
         sampler=BatchSampler(order, batch_size, drop_last=True),
         batch_size=None,
+        collate_fn=_teacher_forced,
         generator=generator,
     )
+
+
+def _teacher_forced(chosen: Pairs) -> PairBatch:
+    return PairBatch(chosen.src, chosen.tgt_input, chosen.tgt_labels)
 
 
 def _sentences(pair: object) -> tuple[Sequence[str], Sequence[str]]:

@@ -18,6 +18,8 @@ class TrainConfig:
         label_smoothing: Share of the target spread over all classes, in
             [0, 1).
         max_grad_norm: Longer gradients are shortened to this length.
+        pad_id: Places with this target are padding and do not count; None
+            means that all count.
 
     Raises:
         TypeError: A field has the wrong type.
@@ -33,6 +35,7 @@ class TrainConfig:
     weight_decay: float = 0.05
     label_smoothing: float = 0.0
     max_grad_norm: float = 1.0
+    pad_id: int | None = None
 
     def __post_init__(self) -> None:
         require.positive_int("num_epochs", self.num_epochs)
@@ -41,6 +44,8 @@ class TrainConfig:
         require.number("weight_decay", self.weight_decay, at_least=0)
         require.rate("label_smoothing", self.label_smoothing)
         require.number("max_grad_norm", self.max_grad_norm, above=0)
+        if self.pad_id is not None:
+            require.integer("pad_id", self.pad_id, at_least=0)
 
     @classmethod
     def digits(cls, **changes) -> Self:
@@ -50,5 +55,17 @@ class TrainConfig:
             "learning_rate": 4e-3,
             "weight_decay": 0.2,
             "label_smoothing": 0.05,
+        }
+        return cls(**(recipe | changes))
+
+    @classmethod
+    def numerals(cls, **changes) -> Self:
+        """The recipe of chapter 9, for batches of 64 of 5,000 pairs."""
+        recipe = {
+            "num_epochs": 20,
+            "learning_rate": 3e-3,
+            "warmup": 0.1,
+            "weight_decay": 0.01,
+            "pad_id": 0,
         }
         return cls(**(recipe | changes))

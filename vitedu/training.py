@@ -14,8 +14,14 @@ from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
 from vitedu import require
-from vitedu.checkpoints import read_checkpoint, write_checkpoint
+from vitedu.checkpoints import (
+    check_same_weights,
+    read_checkpoint,
+    write_checkpoint,
+)
 from vitedu.config import TrainConfig
+
+_NO_CLASS = -100  # what PyTorch's cross-entropy leaves out by itself
 
 
 @dataclass
@@ -23,7 +29,7 @@ class History:
     """What a training run measured, one entry per epoch.
 
     Attributes:
-        loss: Mean training loss over the samples of the epoch.
+        loss: Mean training loss of the epoch, over all places that count.
         learning_rate: Rate of the last step of the epoch.
         metrics: What `evaluate` returned after the epoch, name -> values.
     """
@@ -51,6 +57,7 @@ class _Run:
                 f"{config.warmup} of {steps} steps"
             )
         self.model, self.loader, self.config = model, loader, config
+        self.ignored = _NO_CLASS if config.pad_id is None else config.pad_id
         self.history = History()
         self.optimizer = AdamW(
             model.parameters(),
@@ -65,10 +72,17 @@ class _Run:
             pct_start=config.warmup,
         )
 
-    def step(self, inputs: Tensor, targets: Tensor) -> float:
+    def step(self, inputs: list[Tensor], targets: Tensor) -> float:
+        logits = self.model(*inputs)
+        if logits.shape[:-1] != targets.shape:
+            raise ValueError(
+                "targets must have the axes of the logits but the last, "
+                f"{tuple(logits.shape[:-1])}, got {tuple(targets.shape)}"
+            )
         loss = F.cross_entropy(
-            self.model(inputs),
-            targets,
+            logits.flatten(0, -2),
+            targets.flatten(),
+            ignore_index=self.ignored,
             label_smoothing=self.config.label_smoothing,
         )
         self.optimizer.zero_grad()
@@ -84,9 +98,10 @@ class _Run:
     def epoch(self) -> None:
         self.model.train()
         total, count = 0.0, 0
-        for inputs, targets in self.loader:
-            total += self.step(inputs, targets) * len(targets)
-            count += len(targets)
+        for *inputs, targets in self.loader:
+            counted = (targets != self.ignored).sum().item()
+            total += self.step(inputs, targets) * counted
+            count += counted
         self.history.loss.append(total / count)
         self.history.learning_rate.append(self.learning_rate)
 
@@ -132,7 +147,7 @@ class _Run:
                 f"got {self.loader.generator}"
             )
         model = _below("model.", tensors)
-        _require_same_weights(self.model.state_dict(), model, path)
+        check_same_weights(self.model.state_dict(), model, path)
         state: dict[int, dict[str, Tensor]] = {}
         for key, value in _below("optimizer.", tensors).items():
             index, name = key.split(".")
@@ -160,9 +175,12 @@ def fit(
     """Train `model` on `loader` by cross-entropy, in place.
 
     Args:
-        model: Maps a batch of inputs to logits (batch, class). Two inputs
-            (a Transformer) or two outputs (distillation) need another loop.
-        loader: Yields (inputs, targets); targets are class numbers.
+        model: Maps one or more inputs to logits, (batch, class) or, with a
+            prediction at each step, (batch, step, class). Two outputs
+            (distillation) need another loop.
+        loader: Yields (*inputs, targets), such as (images, labels) or
+            (src, tgt_input, tgt_labels); targets are class numbers, with the
+            axes of the logits but the last.
         config: Optimiser, schedule, epochs.
         evaluate: Called after each epoch with the model in evaluation mode
             and without gradients; its numbers enter the history.
@@ -178,9 +196,12 @@ def fit(
         TypeError: `config` is no TrainConfig.
         ValueError: An empty loader; a warm-up of one step or less; a
             checkpoint of another config, loader or model, truncated, or no
-            checkpoint at all. The model is unchanged then.
+            checkpoint at all. The model is unchanged then. Targets of other
+            axes than the logits.
         FileNotFoundError: The folder of `checkpoint` does not exist.
         FloatingPointError: The loss is no longer finite.
+
+    Derived in: 09-transformer
 
     >>> from torch.utils.data import TensorDataset
     >>> data = TensorDataset(torch.eye(4), torch.arange(4))
@@ -276,25 +297,3 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         for name, tensor in tensors.items()
         if name.startswith(prefix)
     }
-
-
-def _require_same_weights(
-    expected: dict[str, Tensor], found: dict[str, Tensor], path: Path
-) -> None:
-    missing = sorted(expected.keys() - found.keys())
-    extra = sorted(found.keys() - expected.keys())
-    differing = [
-        f"{name} {_kind(found[name])} for {_kind(value)}"
-        for name, value in expected.items()
-        if name in found and _kind(found[name]) != _kind(value)
-    ]
-    if missing or extra or differing:
-        raise ValueError(
-            f"checkpoint {path} must hold the weights of this model; "
-            f"missing: {missing}, extra: {extra}, of another kind: "
-            f"{differing}"
-        )
-
-
-def _kind(tensor: Tensor) -> str:
-    return f"{tuple(tensor.shape)} {tensor.dtype}"

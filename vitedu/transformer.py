@@ -176,6 +176,7 @@ class Transformer(nn.Module):
     Deviates: No dropout on attention weights unless asked for: the article
         does not mention any, its code has it. Initial weights: Xavier, with
         q, k and v drawn apart, and PyTorch's biases; it does not say.
+    Derived in: 09-transformer
     """
 
     def __init__(self, config: TransformerConfig) -> None:

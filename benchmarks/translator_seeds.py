@@ -1,0 +1,114 @@
+"""Train the translator of numerals from other seeds, and shorter numbers.
+
+Chapter 9 reads the result file. Run it, on a quiet machine, with:
+    python -m benchmarks.translator_seeds
+"""
+
+import json
+from pathlib import Path
+
+import torch
+
+from vitedu.analysis import capture_attention
+from vitedu.config import TrainConfig, TransformerConfig
+from vitedu.decoding import greedy_search
+from vitedu.notebook import set_up
+from vitedu.numerals import draw_numbers, numeral_pairs, numeral_task
+from vitedu.sequences import Pairs, pair_batches
+from vitedu.training import fit
+from vitedu.transformer import Transformer
+
+SEEDS = (1, 2)
+TASK = {"num_train": 5000, "num_test": 1000, "zero_rate": 0.3}
+RESULT = Path(__file__).parent.parent / "book/data/translator-seeds.json"
+
+
+def main() -> None:
+    """Train, measure, write the result file."""
+    set_up()
+    torch.set_num_threads(1)  # as the page does
+    runs = []
+    for seed in SEEDS:
+        runs.append({"seed": seed} | one_seed(seed))
+        print(runs[-1])
+    result = {
+        "script": "benchmarks/translator_seeds.py",
+        "torch": torch.__version__.split("+")[0],
+        "task": TASK,
+        "runs": runs,
+    }
+    temporary = RESULT.with_suffix(".part")
+    temporary.write_text(
+        json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    )
+    temporary.replace(RESULT)
+
+
+def one_seed(seed: int) -> dict:
+    """Train on all lengths, then on at most six digits, and test both."""
+    train, test = numeral_task(**TASK, seed=seed)
+    model, loss = trained(train, seed)
+    short, short_test = numeral_task(**TASK, largest=999_999, seed=seed)
+    short_model, _ = trained(short, seed)
+    wrong_short, beyond = mistakes(short_model, short_test), {}
+    for digits in (7, 8):
+        pairs = numbers_of(digits)
+        wrong = mistakes(short_model, pairs)
+        beyond[digits] = {"right": len(pairs) - len(wrong), "of": len(pairs)}
+        beyond[digits]["examples"] = wrong[:3]
+    to_wan, to_qian = looks_of_thousand(model)
+    return {
+        "to_wan": to_wan,
+        "to_qian": to_qian,
+        "right": len(test) - len(mistakes(model, test)),
+        "mistakes": mistakes(model, test),
+        "loss": loss,
+        "short_right": len(short_test) - len(wrong_short),
+        "beyond": beyond,
+    }
+
+
+def trained(pairs: Pairs, seed: int) -> tuple[Transformer, float]:
+    """Return a trained model and its last loss."""
+    torch.manual_seed(seed)
+    model = Transformer(TransformerConfig.numerals())
+    loader = pair_batches(pairs, batch_size=64, seed=seed)
+    history = fit(model, loader, TrainConfig.numerals())
+    return model, history.loss[-1]
+
+
+def mistakes(model: Transformer, pairs: Pairs) -> list[list[str]]:
+    """Return [Chinese, what the model says, what is right] of each mistake."""
+    found = greedy_search(model, pairs.src, bos_id=1, eos_id=2, max_len=20)
+    said = [" ".join(pairs.tgt_vocabulary.decode(x)) for x in found.best]
+    return [
+        ["".join(chinese), answer, " ".join(english)]
+        for (chinese, english), answer in zip(pairs.words, said, strict=True)
+        if answer != " ".join(english)
+    ]
+
+
+@torch.no_grad()
+def looks_of_thousand(model: Transformer) -> list[float]:
+    """Return how much "thousand" looks at 万 and at 千, in per cent."""
+    shares = []
+    for tens in range(10_000, 100_000, 10_000):
+        for ones in range(1000, 10_000, 1000):
+            pairs = numeral_pairs([tens + ones + 7])
+            chinese, english = pairs.words[0]
+            with capture_attention(model) as maps:
+                model(pairs.src, pairs.tgt_input)
+            cross = [maps[name] for name in maps if "cross" in name]
+            row = torch.cat(cross).mean(dim=(0, 1))[english.index("thousand")]
+            shares.append([row[chinese.index(sign)] for sign in "万千"])
+    return (100 * torch.tensor(shares).mean(dim=0)).tolist()
+
+
+def numbers_of(digits: int) -> Pairs:
+    """Return 200 numbers with this many digits."""
+    numbers = draw_numbers(4000, largest=10**digits - 1, seed=digits)
+    return numeral_pairs([x for x in numbers if x >= 10 ** (digits - 1)][:200])
+
+
+if __name__ == "__main__":
+    main()
