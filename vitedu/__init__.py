@@ -74,6 +74,7 @@ Exercises
     exercises.chapter_04  masking
     exercises.chapter_05  multi-head attention
     exercises.chapter_06  residuals, norms, feed-forward
+    exercises.chapter_10  decoding
     exercises.chapter_14  training a ViT
     exercises.chapter_16  looking inside
 
