@@ -16,6 +16,7 @@ class KeyValueCache:
 
     Source: implied by Vaswani et al. 2017, section 3.2.3; the name and the
         cost are discussed in Shazeer 2019, section 2.4.
+    Derived in: 10-decoding
     """
 
     def __init__(self) -> None:

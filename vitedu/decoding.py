@@ -61,6 +61,7 @@ def greedy_search(
             or beyond learned positions.
 
     Source: Sutskever et al. 2014, section 3.2, with a beam of 1.
+    Derived in: 10-decoding
     """
     with searching(
         model, src, bos_id, eos_id, max_len, cache, record
@@ -101,6 +102,7 @@ def sample_tokens(
 
     Source: Ackley et al. 1985, section 2 (temperature); Fan et al. 2018,
         section 5.4 (`top_k`).
+    Derived in: 10-decoding
     """
     if not isinstance(generator, torch.Generator):
         raise TypeError(
@@ -170,6 +172,7 @@ def beam_search(
         4 prefixes and an exponent of 0.6.
     Deviates: No coverage penalty, and no prefix is dropped for being far
         behind. Wu et al. stop by other rules.
+    Derived in: 10-decoding
     """
     require.positive_int("beam_size", beam_size)
     require.number("length_penalty", length_penalty, at_least=0, below=50)

@@ -28,6 +28,7 @@ def length_divisor(length: int, alpha: float) -> float:
 
     Source: Wu et al. 2016, section 7, equation 14, lp(Y).
     Deviates: The paper leaves open whether the end counts. Here it does.
+    Derived in: 10-decoding
 
     >>> [length_divisor(length, 1.0) for length in (1, 7, 13)]
     [1.0, 2.0, 3.0]
