@@ -403,6 +403,9 @@ def test_two_views_move_together(show):
     for view in page.locator(EXPLORER).all():
         expect_mask(view, mask)
         expect_readings(view, MaskEditor(mask=mask))
+    first, second = page.get_by_role("checkbox").all()
+    first.check()
+    expect(second).to_be_checked()
 
 
 def test_tokens_of_ones_own(show):
