@@ -174,8 +174,8 @@ function clock(root, step) {
     before = undefined;
     if (visible && running) frame = requestAnimationFrame(tick);
   }
-  const observer = new IntersectionObserver(([entry]) => {
-    visible = entry.isIntersecting;
+  const observer = new IntersectionObserver((entries) => {
+    visible = entries.at(-1).isIntersecting;
     settle();
   });
   observer.observe(root);
