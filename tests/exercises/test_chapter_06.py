@@ -1,6 +1,8 @@
 """The exercises of chapter 6, residuals, norms, feed-forward."""
 
 import pytest
+import torch
+import torch.nn.functional as F
 from judging import expect_thought, expect_unfinished
 
 from vitedu.attention import MultiHeadAttention
@@ -40,81 +42,113 @@ def test_block_parameters_names_the_mistake(answer, thought):
     expect_thought(check.block_parameters(answer), thought)
 
 
-def block(
+def test_doubled_token_accepts_the_number():
+    token = torch.tensor([4.0, 8.0, 8.0, 12.0])
+    assert check.doubled_token(1.41)
+    assert check.doubled_token(F.layer_norm(token, (4,))[3].item())
+
+
+@pytest.mark.parametrize(
+    ("answer", "thought"),
+    [
+        (2.83, "spread doubles, too"),
+        (4, "that is step 1"),
+        (0.5, "divided by the variance"),
+        (1.22, "not by 3"),
+        (12, "is not it"),
+    ],
+)
+def test_doubled_token_names_the_mistake(answer, thought):
+    expect_thought(check.doubled_token(answer), thought)
+
+
+def stack(
     *,
-    before=(True, True),
-    after=(False, False),
-    keep=(True, True),
-    order=(0, 1),
-    norms=(0, 1),
+    before=True,
+    after=None,
+    keep=True,
     stream=False,
     old=False,
-    branches=2,
+    one=False,
+    count=None,
+    first=False,
+    last=True,
+    each=False,
 ):
-    """Write a block out, with one thing wrong if asked for."""
+    """Write a stack out, with one thing wrong if asked for."""
 
-    def candidate(x, attention, network, norm1, norm2):
+    def candidate(x, branches, norms, last_norm):
+        x = last_norm(x) if first else x
         given = x
-        parts, both = (attention, network), (norm1, norm2)
-        for i in range(branches):
-            branch, norm = parts[order[i]], both[norms[i]]
+        for i, branch in enumerate(branches[:count]):
+            norm = norms[0 if one else i]
             x = norm(x) if stream else x
             read = given if old else x
-            read = norm(read) if before[i] and not stream else read
-            added = branch(read)
-            added = norm(added) if after[i] == "branch" else added
-            x = x + added if keep[i] else added
-            x = norm(x) if after[i] == "sum" else x
-        return x
+            added = branch(norm(read) if before and not stream else read)
+            added = norm(added) if after == "branch" else added
+            x = x + added if keep else added
+            x = norm(x) if after == "sum" else x
+            x = last_norm(x) if each else x
+        return last_norm(x) if last else x
 
     return candidate
 
 
-def in_two_lines(x, attention, network, norm1, norm2):
-    middle = attention(norm1(x)) + x
-    return network(norm2(middle)) + middle
+def by_recursion(x, branches, norms, last_norm):
+    if not branches:
+        return last_norm(x)
+    x = branches[0](norms[0](x)) + x
+    return by_recursion(x, branches[1:], norms[1:], last_norm)
 
 
-def test_pre_norm_block_accepts_solutions():
-    assert check.pre_norm_block(block())
-    assert check.pre_norm_block(in_two_lines)
+def as_a_sum(x, branches, norms, last_norm):
+    added = [x]
+    for i in range(len(norms)):
+        added.append(branches[i](norms[i](sum(added))))
+    return last_norm(sum(added))
 
 
-NOT_BEFORE = (False, False)
+def test_pre_norm_stack_accepts_solutions():
+    assert check.pre_norm_stack(stack())
+    assert check.pre_norm_stack(by_recursion)
+    assert check.pre_norm_stack(as_a_sum)
+
+
+POST = {"before": False, "after": "sum"}
 
 
 @pytest.mark.parametrize(
     ("options", "thought"),
     [
-        ({"before": NOT_BEFORE, "after": ("sum",) * 2}, "that is post-norm"),
-        ({"keep": (False, False)}, "nothing is added to the input"),
+        ({"last": False}, "last norm is missing: the stream"),
+        ({"last": False, "first": True}, "at the end, not at the start"),
+        ({"last": False, "each": True}, "not in the loop"),
+        (POST, "that is post-norm: you"),
+        (POST | {"last": False}, "post-norm, and the last norm is missing"),
         ({"stream": True}, "to the normalised x"),
-        ({"old": True}, "reads the old x"),
-        ({"norms": (1, 0)}, "two norms are swapped"),
-        (
-            {"before": NOT_BEFORE, "after": ("branch",) * 2},
-            "what leaves the branch",
-        ),
-        ({"norms": (0, 0)}, "used norm1 twice"),
-        ({"before": NOT_BEFORE}, "the norms are missing"),
-        ({"keep": (True, False)}, "second branch is not added"),
-        ({"keep": (False, True)}, "first branch is not added"),
-        ({"order": (1, 0)}, "attention comes first"),
-        ({"branches": 1}, "feed-forward network, is missing"),
-        ({"norms": (1, 1)}, "a number is off"),
+        ({"before": False, "after": "branch"}, "what leaves a branch"),
+        ({"one": True}, "first norm each time"),
+        ({"before": False}, "norms of the branches are missing"),
+        ({"keep": False}, "nothing is added"),
+        ({"old": True}, "the sum before it"),
+        ({"count": 1}, "only the first branch"),
+        ({"count": 2}, "only the first two"),
+        ({"stream": True, "last": False}, "a number is off"),
     ],
 )
-def test_pre_norm_block_names_the_mistake(options, thought):
-    expect_thought(check.pre_norm_block(block(**options)), thought)
+def test_pre_norm_stack_names_the_mistake(options, thought):
+    expect_thought(check.pre_norm_stack(stack(**options)), thought)
 
 
 def test_an_input_changed_in_place_is_noticed():
-    def in_place(x, attention, network, norm1, norm2):
-        x += attention(norm1(x))
-        return x + network(norm2(x))
+    def in_place(x, branches, norms, last_norm):
+        for branch, norm in zip(branches, norms, strict=True):
+            x += branch(norm(x))
+        return last_norm(x)
 
-    expect_thought(check.pre_norm_block(in_place), "changed its input")
+    expect_thought(check.pre_norm_stack(in_place), "changed its input")
 
 
 def test_unfinished_answers():
-    expect_unfinished(check.block_parameters, check.pre_norm_block)
+    expect_unfinished(check.block_parameters, check.pre_norm_stack)
+    expect_thought(check.doubled_token(None), "write your prediction")

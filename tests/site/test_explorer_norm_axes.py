@@ -122,7 +122,7 @@ def test_the_norm_is_chosen(show):
     page = show(make(sample=1, token=0, feature=4))
     for norm, name in [
         ("BatchNorm", "BatchNorm"),
-        ("whole sample", "one norm a sample (GroupNorm, 1 group)"),
+        ("whole sample", "whole sample (GroupNorm)"),
         ("LayerNorm", "LayerNorm"),
     ]:
         page.get_by_label("Norm", exact=True).select_option(name)
@@ -181,10 +181,10 @@ def test_the_slider_changes_the_number_by_keyboard(show):
     slider.press("ArrowLeft")
     expect(explorer_of(page)).to_have_attribute("data-changed", str(FEATURES))
     shown = expect_readings(page)
-    assert shown["change"] == pytest.approx(-span / 100)
+    assert shown["change"] == pytest.approx(-span / 16)
     assert marks(page, "inputs")[1, 1, 0] < 0
     slider.press("End")
-    expect(slider).to_have_value("100")
+    expect(slider).to_have_value("16")
     expect(explorer_of(page)).not_to_have_attribute(
         "data-change", str(shown["change"])
     )

@@ -10,8 +10,24 @@ from vitedu.checks import Verdict, judge_function, judge_number
 WIDTH = 3
 
 
+def doubled_token(answer: float | None) -> Verdict:
+    """Check exercise 6.1: LayerNorm of the 12 in 4, 8, 8, 12."""
+    return judge_number(
+        answer,
+        2**0.5,
+        "the mean and the spread double as well, and it stays 1.41.",
+        {
+            2 * 2**0.5: "the spread doubles, too: divide by the root of 8.",
+            4: "that is step 1; now divide by the spread.",
+            0.5: "you divided by the variance; the spread is its root.",
+            4 / (32 / 3) ** 0.5: "the variance is a mean: divide by 4, not "
+            "by 3.",
+        },
+    )
+
+
 def block_parameters(answer: int | None) -> Verdict:
-    """Check exercise 6.1: parameters of a block, d_model 64 and d_ff 128."""
+    """Check exercise 6.2: parameters of a block, d_model 64 and d_ff 128."""
     h, d_ff = 64, 128
     attention = 4 * (h * h + h)
     feed_forward = h * d_ff + d_ff + d_ff * h + h
@@ -41,101 +57,115 @@ def block_parameters(answer: int | None) -> Verdict:
     )
 
 
-def pre_norm_block(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 6.2: ``candidate(x, attention, network, norm1, norm2)``.
+def pre_norm_stack(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 6.3: ``candidate(x, branches, norms, last_norm)``.
 
     The parts are simple functions that tell a wrong order by their numbers.
     """
 
-    def post_norm(x, attention, network, norm1, norm2):
-        x = norm1(x + attention(x))
-        return norm2(x + network(x))
+    def right(x, branches, norms, last_norm):
+        for branch, norm in zip(branches, norms, strict=True):
+            x = x + branch(norm(x))
+        return last_norm(x)
 
-    def no_residual(x, attention, network, norm1, norm2):
-        return network(norm2(attention(norm1(x))))
+    def no_last_norm(x, branches, norms, last_norm):
+        return right(x, branches, norms, _same)
 
-    def normalised_residual(x, attention, network, norm1, norm2):
-        x = norm1(x)
-        x = norm2(x + attention(x))
-        return x + network(x)
+    def first_instead_of_last(x, branches, norms, last_norm):
+        return right(last_norm(x), branches, norms, _same)
 
-    def both_from_the_input(x, attention, network, norm1, norm2):
-        return x + attention(norm1(x)) + network(norm2(x))
+    def last_norm_each_time(x, branches, norms, last_norm):
+        for branch, norm in zip(branches, norms, strict=True):
+            x = last_norm(x + branch(norm(x)))
+        return x
 
-    def swapped_norms(x, attention, network, norm1, norm2):
-        return _right(x, attention, network, norm2, norm1)
+    def post_norm(x, branches, norms, last_norm):
+        for branch, norm in zip(branches, norms, strict=True):
+            x = norm(x + branch(x))
+        return last_norm(x)
 
-    def normalised_branch(x, attention, network, norm1, norm2):
-        x = x + norm1(attention(x))
-        return x + norm2(network(x))
+    def post_norm_no_last(x, branches, norms, last_norm):
+        return post_norm(x, branches, norms, _same)
 
-    def one_norm(x, attention, network, norm1, norm2):
-        return _right(x, attention, network, norm1, norm1)
+    def normalised_stream(x, branches, norms, last_norm):
+        for branch, norm in zip(branches, norms, strict=True):
+            x = norm(x)
+            x = x + branch(x)
+        return last_norm(x)
 
-    def no_norm(x, attention, network, norm1, norm2):
-        x = x + attention(x)
-        return x + network(x)
+    def normalised_branch(x, branches, norms, last_norm):
+        for branch, norm in zip(branches, norms, strict=True):
+            x = x + norm(branch(x))
+        return last_norm(x)
 
-    def first_residual_only(x, attention, network, norm1, norm2):
-        x = x + attention(norm1(x))
-        return network(norm2(x))
+    def one_norm(x, branches, norms, last_norm):
+        return right(x, branches, norms[:1] * len(branches), last_norm)
 
-    def second_residual_only(x, attention, network, norm1, norm2):
-        x = attention(norm1(x))
-        return x + network(norm2(x))
+    def no_norms(x, branches, norms, last_norm):
+        return right(x, branches, [_same] * len(branches), last_norm)
 
-    def network_first(x, attention, network, norm1, norm2):
-        return _right(x, network, attention, norm1, norm2)
+    def no_sum(x, branches, norms, last_norm):
+        for branch, norm in zip(branches, norms, strict=True):
+            x = branch(norm(x))
+        return last_norm(x)
 
-    def attention_only(x, attention, network, norm1, norm2):
-        return x + attention(norm1(x))
+    def all_read_the_input(x, branches, norms, last_norm):
+        total = x
+        for branch, norm in zip(branches, norms, strict=True):
+            total = total + branch(norm(x))
+        return last_norm(total)
+
+    def first_only(x, branches, norms, last_norm):
+        return right(x, branches[:1], norms[:1], last_norm)
+
+    def two_only(x, branches, norms, last_norm):
+        return right(x, branches[:2], norms[:2], last_norm)
 
     wrong = {
-        "that is post-norm: you normalise after the sum. Here the norm "
-        "stands before the branch.": post_norm,
-        "nothing is added to the input: a branch is x + f(norm(x)).": (
-            no_residual
+        "the last norm is missing: the stream has grown.": no_last_norm,
+        "the last norm stands at the end, not at the start.": (
+            first_instead_of_last
         ),
-        "you add the branch to the normalised x: the stream itself has to "
-        "pass unchanged.": normalised_residual,
-        "the second branch reads the old x: it has to read the sum that the "
-        "first one left.": both_from_the_input,
-        "the two norms are swapped: norm1 belongs to attention.": (
-            swapped_norms
+        "the last norm stands once at the end, not in the loop.": (
+            last_norm_each_time
         ),
-        "you normalise what leaves the branch: the norm stands before it.": (
+        "that is post-norm: you normalise after the sum.": post_norm,
+        "that is post-norm, and the last norm is missing.": (
+            post_norm_no_last
+        ),
+        "you add to the normalised x: no norm on the stream.": (
+            normalised_stream
+        ),
+        "you normalise what leaves a branch, not what enters.": (
             normalised_branch
         ),
-        "you used norm1 twice: each branch has a norm of its own.": one_norm,
-        "the norms are missing.": no_norm,
-        "the second branch is not added to what it read.": (
-            first_residual_only
-        ),
-        "the first branch is not added to what it read.": (
-            second_residual_only
-        ),
-        "attention comes first, then the network.": network_first,
-        "the second branch, the feed-forward network, is missing.": (
-            attention_only
-        ),
+        "you used the first norm each time.": one_norm,
+        "the norms of the branches are missing.": no_norms,
+        "nothing is added to the stream.": no_sum,
+        "each branch has to read the sum before it.": all_read_the_input,
+        "only the first branch is at work.": first_only,
+        "only the first two branches are at work.": two_only,
     }
-    parts = (_mix, _square, _norm(2.0, 0.5), _norm(0.5, -1.0))
+    # Tuples, so that no answer can empty them.
+    branches = (_mix, _square, torch.sin, _mix, _square)
+    norms = tuple(_norm(2.0 - 0.3 * i, 0.5 - 0.4 * i) for i in range(5))
     draw = torch.Generator().manual_seed(0)
-    tokens = {
-        "one sentence": torch.randn(1, 5, WIDTH, generator=draw),
-        "a batch": torch.randn(2, 7, WIDTH, generator=draw),
-    }
+    one = torch.randn(1, 5, WIDTH, generator=draw)
+    batch = torch.randn(2, 7, WIDTH, generator=draw)
+    last_norm = _norm(0.7, 1.5)
     return judge_function(
         candidate,
-        _right,
+        right,
         wrong,
-        {name: (x, *parts) for name, x in tokens.items()},
+        {
+            "two branches": (one, branches[:2], norms[:2], last_norm),
+            "five branches": (batch, branches, norms, last_norm),
+        },
     )
 
 
-def _right(x, attention, network, norm1, norm2):
-    x = x + attention(norm1(x))
-    return x + network(norm2(x))
+def _same(x: Tensor) -> Tensor:
+    return x
 
 
 def _mix(x: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ const WORDS = {
   norms: {
     LayerNorm: "LayerNorm",
     BatchNorm: "BatchNorm",
-    "whole sample": "one norm a sample (GroupNorm, 1 group)",
+    "whole sample": "whole sample (GroupNorm)",
   },
   change: "Change of the chosen number",
   gridsTitle: "The batch, and what the norm makes of it",
@@ -90,12 +90,12 @@ function render({ model, el }) {
       label: WORDS.norm, options: Object.entries(WORDS.norms),
       value: model.get("norm"), onInput: (norm) => setTraits(model, { norm }),
     }),
-    // In hundredths of the largest change, whatever the unit of the batch.
+    // In sixteenths of the largest change, whatever the unit of the batch.
     change: range({
-      label: WORDS.change, min: -100, max: 100, value: 0,
-      format: (part) => signed(largestChange * (part / 100)),
+      label: WORDS.change, min: -16, max: 16, value: 0,
+      format: (part) => signed(largestChange * (part / 16)),
       onInput: (part) =>
-        setTraits(model, { change: largestChange * (part / 100) }),
+        setTraits(model, { change: largestChange * (part / 16) }),
     }),
   };
   const grids = normGrids(batch, {
@@ -146,7 +146,7 @@ function render({ model, el }) {
     const looked = under ?? chosen;
     const result = compare(batch, norm, chosen, change);
     controls.norm.set(norm);
-    controls.change.set((100 * change) / largestChange);
+    controls.change.set((16 * change) / largestChange);
     grids.update(result, { chosen, looked, change });
     show(result, looked, chosen);
   }
