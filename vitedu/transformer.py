@@ -74,8 +74,7 @@ class Encoder(nn.Module):
         TypeError: `config` is no TransformerConfig.
 
     Source: Vaswani et al. 2017, section 3.1.
-    Deviates: With ``norm_first`` a layer normalisation closes the stack,
-        which post-norm stacks do not need.
+    Deviates: With ``norm_first`` a layer normalisation closes the stack.
     Derived in: 07-encoder
     """
 
@@ -173,9 +172,8 @@ class Transformer(nn.Module):
             not fit together.
 
     Source: Vaswani et al. 2017, section 3, figure 1.
-    Deviates: No dropout on attention weights unless asked for: the article
-        does not mention any, its code has it. Initial weights: Xavier, with
-        q, k and v drawn apart, and PyTorch's biases; it does not say.
+    Deviates: No dropout on attention weights unless asked for, as its code has
+        it. Initial weights, not given: Xavier, q, k, v apart; usual biases.
     Derived in: 09-transformer
     """
 
