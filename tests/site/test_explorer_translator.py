@@ -28,6 +28,7 @@ from vitedu.decoding import greedy_search
 from vitedu.numerals import chinese_numeral, draw_numbers, english_numeral
 from vitedu.widgets import Translator
 
+CHAPTER = "chapters/09-transformer.html"
 NUMBER = 87
 
 
@@ -285,3 +286,20 @@ def test_accessible_and_inside_the_window(show, theme, width, kind):
     map_box = page.locator(".map").bounding_box()
     place = page.locator(".map-place").bounding_box()
     assert map_box["width"] <= place["width"]
+
+
+def test_the_chapter_translates_what_is_typed(open_page):
+    page = open_page(CHAPTER)
+    translator = page.locator(".vitedu-translator")
+    reading = translator.locator(".vitedu-reading")
+    field(page).press("ControlOrMeta+a")
+    page.keyboard.type("304")
+    expect(reading).to_contain_text(
+        "三百零四 becomes “three hundred and four”, which is right. "
+        "While it writes token 1, “three” "
+    )
+    expect(reading).to_contain_text("head 1 of block 1 looks most at sign")
+    row = published(translator)["row"]
+    translator.get_by_label("Head", exact=True).press("ArrowDown")
+    expect(reading).to_contain_text("head 2 of block 1 looks most at sign")
+    assert published(translator)["row"] != row
