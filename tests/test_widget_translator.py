@@ -105,12 +105,20 @@ def test_wrong_types_are_named(changes, message):
         make(**changes)
 
 
-@pytest.mark.parametrize("name", ["weights", "layout", "config", "src_words"])
+@pytest.mark.parametrize(
+    "name", ["weights", "layout", "config", "src_words", "tgt_words"]
+)
 def test_what_the_explorer_is_made_of_cannot_be_exchanged(name):
     widget, other = make(), make(**arguments())
-    value = {"weights": other.weights[::-1], "src_words": list("abc")}
+    values = {
+        "weights": other.weights[::-1],
+        "layout": {},
+        "config": {},
+        "src_words": ["a"],
+        "tgt_words": ["a"],
+    }
     with pytest.raises(ValueError, match=f"{name} cannot change"):
-        setattr(widget, name, value.get(name, {}))
+        setattr(widget, name, values[name])
 
 
 def test_the_script_is_small():

@@ -1,6 +1,7 @@
 """DecodingSteps in the browser: every step as the library takes it."""
 
 import base64
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -31,6 +32,7 @@ from vitedu.decoding import beam_search, greedy_search
 from vitedu.page_weights import page_weights, rounded_to_half
 from vitedu.widgets import DecodingSteps
 
+CHAPTER = "chapters/10-decoding.html"
 LOG_PROBS = 1e-3
 MODELS = {
     "trained": trained_model,
@@ -374,10 +376,44 @@ def test_the_explorer_takes_itself_down(show):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [900, 390])
-@pytest.mark.parametrize("step", [10, 64])
-def test_accessible_and_inside_the_window(show, theme, width, step):
+def test_accessible_and_inside_the_window(show, theme, width):
     view = {"method": "beam", "beam_size": 5, "number": 77_777_777}
     model = make_model(0, norm_first=True)
-    page = show(make(model, step=step, **view), theme=theme, width=width)
+    page = show(make(model, step=10, **view), theme=theme, width=width)
     assert accessibility_faults(page) == []
     assert overflow(page) == 0
+    each_step(page)
+    expect(page.locator(".verdict")).to_be_visible()
+    assert accessibility_faults(page) == []
+    assert overflow(page) == 0
+
+
+def test_the_chapter_ends_with_the_sentences_it_prints(open_page):
+    page = open_page(CHAPTER)
+    search = page.locator(".vitedu-decoding-steps")
+    outputs = page.locator(".cell_output pre")
+    greedy = outputs.filter(has_text="beam of 2  ").first.text_content()
+    beam = outputs.filter(
+        has_text=re.compile(r"^( *-\d+\.\d{3}  [a-z ]+\s*){3}$")
+    ).text_content()
+    expected = {
+        "greedy": re.findall(r"greedy +([a-z ]+) \(", greedy),
+        "beam": re.findall("[a-z][a-z ]+", beam),
+    }
+    for method, sentences in expected.items():
+        search.get_by_label("Search", exact=True).select_option(method)
+        expect_published(search, method=method, step=0)
+        for step in range(1, published(search)["steps"] + 1):
+            button(page, "Next").press("Enter")
+            expect_published(search, step=step)
+        expect(search.locator("td.sentence")).to_have_text(
+            [f"{sentence} end" for sentence in sentences]
+        )
+        expect(search.locator(".vitedu-reading")).to_contain_text(
+            f"The best sentence is “{sentences[0]}” "
+        )
+    np.testing.assert_allclose(
+        [total for total, *_ in published(search)["found"]],
+        [float(total) for total in re.findall(r"-\d+\.\d+", beam)],
+        atol=LOG_PROBS,
+    )

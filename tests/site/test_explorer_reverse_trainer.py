@@ -26,6 +26,7 @@ from vitedu.sinusoids import sinusoidal_table
 from vitedu.widgets import ReverseTrainer
 from vitedu.widgets.base import _joined
 
+CHAPTER = "chapters/07-encoder.html"
 LENGTH, SYMBOLS, BATCH, D_MODEL, D_FF = 10, 8, 16, 32, 64
 RATE, WARM_UP = 0.01, 50
 # Both sides compute in double precision.
@@ -601,3 +602,22 @@ def test_the_room_it_takes_does_not_change(show, width):
     button(page, "Pause").click()
     expect_published(explorer_of(page), playing="false")
     assert explorer_of(page).bounding_box()["height"] == before
+
+
+def test_the_chapter_lets_one_train_and_pause(open_page):
+    page = open_page(CHAPTER)
+    trainer = page.locator(".vitedu-reverse-trainer")
+    reading = trainer.locator(".vitedu-reading")
+    map_ = trainer.locator(".squares").first
+    expect(reading).to_contain_text("Step 0: loss ")
+    before = published(trainer)["loss"], map_.get_attribute("d")
+    button(page, "Train").press("Enter")
+    expect(reading).not_to_have_text(re.compile("^Step (0|10|20): "))
+    button(page, "Pause").press("Enter")
+    expect(button(page, "Train")).to_be_focused()
+    shown = published(trainer)
+    expect(reading).to_contain_text(
+        f"Step {shown['step']}: loss {shown['loss']:.2f} on "
+    )
+    assert shown["loss"] < before[0]
+    assert map_.get_attribute("d") != before[1]

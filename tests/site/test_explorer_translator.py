@@ -1,6 +1,7 @@
 """Translator in the browser: its words, its maps, its mouse and keyboard."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from vitedu.decoding import greedy_search
 from vitedu.numerals import chinese_numeral, draw_numbers, english_numeral
 from vitedu.widgets import Translator
 
+CHAPTER = "chapters/09-transformer.html"
 NUMBER = 87
 
 
@@ -78,25 +80,25 @@ def test_numerals_are_those_of_the_library(browser, root):
     assert found == [[chinese_numeral(n), words(n)] for n in numbers]
 
 
-@pytest.mark.parametrize("number", [0, 7, 16, 61, NUMBER, 12_005, 99_999_999])
-def test_a_number_is_translated_as_by_greedy_search(show, number):
+def test_numbers_are_translated_as_by_greedy_search(show):
     page = show(make())
-    field(page).fill(f" {number:,} ")
-    expect_published(explorer_of(page), number=number)
-    shown = published(explorer_of(page))
-    found = greedy_search(trained_model(), source(number), **SEARCH)
-    assert shown["tokens"] == found.best[0].tolist()
-    assert sum(shown["logProbs"]) == pytest.approx(
-        found.log_probs.item(), abs=1e-3
-    )
-    right = TGT.decode(found.best[0]) == words(number)
-    assert shown["right"] is right
-    expect(page.locator(".verdict")).to_contain_text(
-        "Right." if right else f"Right is “{' '.join(words(number))}”"
-    )
-    expect(page.locator(".line.src .token")).to_have_text(
-        list(chinese_numeral(number))
-    )
+    for number in (0, 7, 16, 61, 12_005, 99_999_999):
+        field(page).fill(f" {number:,} ")
+        expect_published(explorer_of(page), number=number)
+        shown = published(explorer_of(page))
+        found = greedy_search(trained_model(), source(number), **SEARCH)
+        assert shown["tokens"] == found.best[0].tolist()
+        assert sum(shown["logProbs"]) == pytest.approx(
+            found.log_probs.item(), abs=1e-3
+        )
+        right = TGT.decode(found.best[0]) == words(number)
+        assert shown["right"] is right
+        expect(page.locator(".verdict")).to_contain_text(
+            "Right." if right else f"Right is “{' '.join(words(number))}”"
+        )
+        expect(page.locator(".line.src .token")).to_have_text(
+            list(chinese_numeral(number))
+        )
 
 
 def test_the_words_have_their_probabilities_below(show):
@@ -121,28 +123,29 @@ def test_a_sentence_without_end_is_cut_and_said(show):
     expect(page.locator(".verdict")).to_contain_text("no end within 24 words")
 
 
-@pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-def test_the_maps_are_those_of_the_model(show, kind):
+def test_the_maps_are_those_of_the_model(show):
     model = trained_model()
     src = source(NUMBER)
     written = greedy_search(model, src, **SEARCH).best
     read = torch.cat([torch.tensor([[1]]), written[:, :-1]], dim=1)
     with torch.no_grad(), capture_attention(model) as maps:
         model(src, read)
-    page = show(make(attention=kind))
-    for layer in (1, 0):
-        name = {
-            "cross": f"decoder.blocks.{layer}.cross_attn",
-            "encoder": f"encoder.blocks.{layer}.attn",
-            "decoder": f"decoder.blocks.{layer}.attn",
-        }[kind]
-        heads = maps[name][0].numpy()
+    names = {
+        "encoder": "encoder.blocks.{}.attn",
+        "decoder": "decoder.blocks.{}.attn",
+        "cross": "decoder.blocks.{}.cross_attn",
+    }
+    page = show(make())
+    for kind, layer in product(names, (1, 0)):
+        heads = maps[names[kind].format(layer)][0].numpy()
         choices = {"1": heads[0], "2": heads[1], "mean of all": heads.mean(0)}
+        page.get_by_label("Attention", exact=True).select_option(kind)
         page.get_by_label("Block", exact=True).select_option(str(layer + 1))
         for label, expected in choices.items():
             page.get_by_label("Head", exact=True).select_option(label)
             expect_published(
                 explorer_of(page),
+                attention=kind,
                 layer=layer,
                 head={"1": 0, "2": 1}.get(label, -1),
             )
@@ -203,9 +206,10 @@ def test_a_tap_chooses_a_sign_of_the_encoder(show):
     expect(page.locator(".vitedu-reading")).to_contain_text("At sign 3, “七”")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_is_no_number_gets_a_kind_word(show):
+    page = show(make())
+    fault = page.locator(".number-fault")
+    for text, message in [
         ("", "Type a number"),
         ("12a", "Digits only"),
         ("-5", "Digits only"),
@@ -213,28 +217,29 @@ def test_a_tap_chooses_a_sign_of_the_encoder(show):
         ("一", "Digits only"),
         ("100000000", "At most 99,999,999"),
         ("999999999999999999999", "At most 99,999,999"),
-    ],
-)
-def test_what_is_no_number_gets_a_kind_word(show, text, message):
-    page = show(make())
-    field(page).fill(text)
-    expect(page.locator(".number-fault")).to_contain_text(message)
-    expect(field(page)).to_have_attribute("aria-invalid", "true")
-    expect_published(explorer_of(page), number=NUMBER)
+    ]:
+        field(page).fill(text)
+        expect(fault).to_contain_text(message)
+        expect(field(page)).to_have_attribute("aria-invalid", "true")
+        expect_published(explorer_of(page), number=NUMBER)
+        field(page).fill(f"000{NUMBER}")
+        expect(fault).to_be_empty()
+        expect(field(page)).to_have_attribute("aria-invalid", "false")
     field(page).fill("00021")
     expect_published(explorer_of(page), number=21)
-    expect(page.locator(".number-fault")).to_be_empty()
-    expect(field(page)).to_have_attribute("aria-invalid", "false")
     expect(field(page)).to_have_value("00021")
 
 
 def test_an_example_replaces_what_was_typed(show):
-    page = show(make())
-    field(page).fill("nonsense")
-    page.get_by_role("button", name="12,005", exact=True).click()
-    expect_published(explorer_of(page), number=12_005)
-    expect(field(page)).to_have_value("12005")
-    expect(page.locator(".number-fault")).to_be_empty()
+    page = show(make(number=12_005))
+    # The first is the number that is shown already.
+    for number in (12_005, 300):
+        field(page).fill("nonsense")
+        name = f"{number:,}"
+        page.get_by_role("button", name=name, exact=True).click()
+        expect_published(explorer_of(page), number=number)
+        expect(field(page)).to_have_value(str(number))
+        expect(page.locator(".number-fault")).to_be_empty()
 
 
 def test_what_is_said_is_what_is_written(show):
@@ -273,15 +278,34 @@ def test_the_explorer_takes_itself_down(show):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [900, 390])
-@pytest.mark.parametrize("kind", ["cross", "decoder"])
-def test_accessible_and_inside_the_window(show, theme, width, kind):
+def test_accessible_and_inside_the_window(show, theme, width):
     # Long words, all places taken.
-    widget = make(make_model(norm_first=True), attention=kind, number=77777777)
+    widget = make(make_model(norm_first=True), number=77777777)
     page = show(widget, theme=theme, width=width)
-    token(page, 3).click()
-    field(page).fill("1x")
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
-    map_box = page.locator(".map").bounding_box()
-    place = page.locator(".map-place").bounding_box()
-    assert map_box["width"] <= place["width"]
+    for kind in ("cross", "decoder"):
+        page.get_by_label("Attention", exact=True).select_option(kind)
+        token(page, 3).click()
+        expect_published(explorer_of(page), attention=kind, query=3)
+        field(page).fill("1x")
+        assert accessibility_faults(page) == []
+        assert overflow(page) == 0
+        map_box = page.locator(".map").bounding_box()
+        place = page.locator(".map-place").bounding_box()
+        assert map_box["width"] <= place["width"]
+
+
+def test_the_chapter_translates_what_is_typed(open_page):
+    page = open_page(CHAPTER)
+    translator = page.locator(".vitedu-translator")
+    reading = translator.locator(".vitedu-reading")
+    field(page).press("ControlOrMeta+a")
+    page.keyboard.type("304")
+    expect(reading).to_contain_text(
+        "三百零四 becomes “three hundred and four”, which is right. "
+        "While it writes token 1, “three” "
+    )
+    expect(reading).to_contain_text("head 1 of block 1 looks most at sign")
+    row = published(translator)["row"]
+    translator.get_by_label("Head", exact=True).press("ArrowDown")
+    expect(reading).to_contain_text("head 2 of block 1 looks most at sign")
+    assert published(translator)["row"] != row
