@@ -16,27 +16,28 @@ def test_encoder_parameters_accepts_the_number():
         d_model=128,
         num_layers=4,
         num_heads=8,
-        d_ff=512,
+        d_ff=256,
         norm_first=True,
         qkv_bias=True,
         proj_bias=True,
     )
     built = sum(p.numel() for p in Encoder(config).parameters())
-    assert built == 793_344
+    assert built == 530_176
     assert check.encoder_parameters(built)
 
 
 @pytest.mark.parametrize(
     ("answer", "thought"),
     [
-        (793_088, "the norm at the end is missing"),
-        (793_216, "a gain and a shift: 2h"),
-        (794_112, "stands once, after the stack"),
-        (198_528, "one block and the last norm"),
-        (198_272, "that is one block."),
-        (786_432, "those are the matrices"),
-        (786_688, "13h each"),
-        (793_345, "is not it"),
+        (529_920, "the norm at the end is missing"),
+        (530_048, "a gain and a shift: 2h"),
+        (530_944, "stands once, after the stack"),
+        (132_736, "one block and the last norm"),
+        (132_480, "that is one block."),
+        (524_288, "those are the matrices"),
+        (524_544, "11h each"),
+        (793_344, "right for d_ff = 512"),
+        (530_177, "is not it"),
     ],
 )
 def test_encoder_parameters_names_the_mistake(answer, thought):
@@ -82,7 +83,7 @@ def test_encoder_accepts_a_solution(solution):
     ("options", "thought"),
     [
         ({"reads": "first"}, "all read the input"),
-        ({"norms": ("inside",), "masks": "first"}, "two mistakes"),
+        ({"norms": ("before",), "plus": True}, "differ. Two mistakes are"),
         ({"norms": ("inside",)}, "you normalise after every block. The"),
         ({"norms": ("inside", "after")}, "and once more at the end"),
         ({"norms": ()}, "the norm at the end is missing"),

@@ -190,13 +190,13 @@ function render({ model, el }) {
     const width = Math.max(200, curvePanel.clientWidth);
     if (!playing && tested.step !== trainer.steps) tested = trainer.evaluate();
     const seen = trainer.look(sequence);
-    const { steps, limit } = trainer;
+    const { steps } = trainer;
     const best = largestOf(tested.mirror, 0, tested.mirror.length);
     const words = {
       step: tested.step, loss: tested.loss.toFixed(2),
       right: percent(tested.right), count: TEST_BATCHES * BATCH,
       head: best + 1, share: percent(tested.mirror[best]),
-      limit: limit.loss.toFixed(2), most: MAX_STEPS,
+      limit: WITHOUT_ORDER.loss.toFixed(2), most: MAX_STEPS,
     };
     curve.update(
       width, trainer, previous, sentence(WORDS.curvePicture, words),
@@ -206,7 +206,7 @@ function render({ model, el }) {
     letters.update(seen);
     tiles.step.set(steps, sentence(WORDS.ofSteps, words));
     tiles.right.set(sentence(WORDS.share, { share: words.right }),
-      sentence(WORDS.limitRight, { right: percent(limit.right) }));
+      sentence(WORDS.limitRight, { right: percent(WITHOUT_ORDER.right) }));
     toggle.textContent = playing ? WORDS.pause : WORDS.play;
     toggle.disabled = once.disabled = steps === MAX_STEPS;
     frame.read(sentence(WORDS.reading, words), { speak });
@@ -214,7 +214,7 @@ function render({ model, el }) {
       ...settingsOf(model), playing, step: steps, sequence,
       trainLoss: steps ? trainer.losses[steps - 1] : "",
       tested: tested.step, loss: tested.loss, right: tested.right,
-      mirror: tested.mirror, limitLoss: limit.loss, limitRight: limit.right,
+      mirror: tested.mirror,
       reads: seen.reads, says: seen.says, sure: seen.sure,
     });
   }

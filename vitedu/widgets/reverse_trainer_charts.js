@@ -29,7 +29,7 @@ function lossCurve() {
     }
     return d;
   }
-  function axes(width, x, y, last, tick, limit) {
+  function axes(width, x, y, last, tick) {
     const end = width - right;
     const baseline = (loss, text) => [
       svg("path", { class: "baseline", d: `M${left} ${y(loss)}H${end}` }),
@@ -52,7 +52,7 @@ function lossCurve() {
         class: "axis", d: `M${left} ${top}V${y(0)}H${end}`,
       }), ...down, ...across,
       ...baseline(Math.log(SYMBOLS), WORDS.chance),
-      ...baseline(limit, WORDS.limit),
+      ...baseline(WITHOUT_ORDER.loss, WORDS.limit),
     ];
   }
   const now = svg("path", { class: "loss" });
@@ -61,18 +61,18 @@ function lossCurve() {
   picture.append(behind, before, now);
 
   // `previous` is the run before this one, or null.
-  function update(width, { losses, steps, limit }, previous, label) {
+  function update(width, { losses, steps }, previous, label) {
     const longest = Math.max(steps, previous?.steps ?? 0);
     const [last, tick] = STEP_TICKS.find(([end]) => longest <= end);
     const x = (step) =>
       left + ((width - left - right) * step) / last;
     const y = (loss) => height - bottom
       - ((height - bottom - top) * Math.min(loss, most)) / most;
-    const key = [width, last, limit.loss].join(" ");
+    const key = [width, last].join(" ");
     if (drawn !== key) {
       drawn = key;
       picture.setAttribute("width", width);
-      behind.replaceChildren(...axes(width, x, y, last, tick, limit.loss));
+      behind.replaceChildren(...axes(width, x, y, last, tick));
     }
     picture.setAttribute("aria-label", label);
     now.setAttribute("d", path(losses, steps, x, y));
