@@ -34,96 +34,138 @@ def test_cross_weights_names_the_mistake(answer, thought):
     expect_thought(check.cross_weights(answer), thought)
 
 
-def on_a_tape(x, memory, look_back, look_across, network, norms):
+def on_a_tape(x, memory, context, *parts):
     """Solve it with a list of what each branch adds."""
+    back, across, aside, network, norms = parts
     added = [x]
-    added.append(look_back(norms[0](x)))
-    added.append(look_across(norms[1](sum(added)), memory))
-    added.append(network(norms[2](sum(added))))
+    added.append(back(norms[0](x)))
+    added.append(across(norms[1](sum(added)), memory))
+    added.append(aside(norms[2](sum(added)), context))
+    added.append(network(norms[3](sum(added))))
     return sum(added)
 
 
-def test_decoder_block_accepts_a_solution():
-    assert check.decoder_block(on_a_tape)
+def test_two_memories_accepts_a_solution():
+    assert check.two_memories(on_a_tape)
 
 
-def as_on_the_page(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(norms[0](x))
-    y = y + look_across(norms[1](x), norms[1](memory))
-    return y + network(norms[2](y))
+def as_on_the_page(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    asking = norms[1](y)
+    y = y + across(asking, memory)
+    y = x + aside(asking, context)
+    return y + network(norms[3](y))
 
 
-def query_too_early(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(norms[0](x))
-    y = y + look_across(norms[1](x), memory)
-    return y + network(norms[2](y))
+def old_query(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    asking = norms[1](y)
+    y = y + across(asking, memory)
+    y = y + aside(asking, context)
+    return y + network(norms[3](y))
 
 
-def memory_normalised(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(norms[0](x))
-    y = y + look_across(norms[1](y), norms[1](memory))
-    return y + network(norms[2](y))
+def restarted(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), memory)
+    y = x + aside(norms[2](y), context)
+    return y + network(norms[3](y))
 
 
-def across_first(x, memory, look_back, look_across, network, norms):
-    y = x + look_across(norms[1](x), memory)
-    y = y + look_back(norms[0](y))
-    return y + network(norms[2](y))
+def norm_twice(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), memory)
+    y = y + aside(norms[1](y), context)
+    return y + network(norms[3](y))
 
 
-def memory_asks(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(norms[0](x))
-    y = y + look_across(memory, norms[1](y))
-    return y + network(norms[2](y))
+def bare_look(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), memory)
+    y = y + aside(y, context)
+    return y + network(norms[3](y))
 
 
-def replaced(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(norms[0](x))
-    y = look_across(norms[1](y), memory)
-    return y + network(norms[2](y))
+def memory_normed(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), norms[1](memory))
+    y = y + aside(norms[2](y), context)
+    return y + network(norms[3](y))
 
 
-def post_norm(x, memory, look_back, look_across, network, norms):
-    y = norms[0](x + look_back(x))
-    y = norms[1](y + look_across(y, memory))
-    return norms[2](y + network(y))
+def context_normed(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), memory)
+    y = y + aside(norms[2](y), norms[2](context))
+    return y + network(norms[3](y))
 
 
-def bare_back(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(x)
-    y = y + look_across(norms[1](y), memory)
-    return y + network(norms[2](y))
+def swapped(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), context)
+    y = y + aside(norms[2](y), memory)
+    return y + network(norms[3](y))
 
 
-def bare_query(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(norms[0](x))
-    y = y + look_across(y, memory)
-    return y + network(norms[2](y))
+def aside_first(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + aside(norms[2](y), context)
+    y = y + across(norms[1](y), memory)
+    return y + network(norms[3](y))
 
 
-def thoughtless(x, memory, look_back, look_across, network, norms):
-    y = x + look_back(norms[0](x))
-    return y + look_across(norms[1](y), memory)
+def early_queries(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](x), memory)
+    y = y + aside(norms[2](x), context)
+    return y + network(norms[3](y))
+
+
+def replaced(x, memory, context, *parts):
+    back, across, aside, network, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), memory)
+    y = aside(norms[2](y), context)
+    return y + network(norms[3](y))
+
+
+def thoughtless(x, memory, context, *parts):
+    back, across, aside, _, norms = parts
+    y = x + back(norms[0](x))
+    y = y + across(norms[1](y), memory)
+    return y + aside(norms[2](y), context)
 
 
 @pytest.mark.parametrize(
     ("wrong", "thought"),
     [
-        (as_on_the_page, "two mistakes are left, and one of them: the query"),
-        (query_too_early, "tokens: the query comes from what entered"),
-        (memory_normalised, "the memory is normalised"),
-        (across_first, "before you look back"),
-        (memory_asks, "swapped: the target asks"),
+        (as_on_the_page, "two mistakes are left"),
+        (old_query, "as the one before did"),
+        (restarted, "lost two branches"),
+        (norm_twice, "not through norm3"),
+        (bare_look, "has no norm"),
+        (memory_normed, "the memory is normalised"),
+        (context_normed, "the context is normalised"),
+        (swapped, "memory and context are swapped"),
+        (aside_first, "before you look across"),
+        (early_queries, "what entered the block"),
         (replaced, "replaces the stream"),
-        (post_norm, "the stream itself is normalised"),
-        (bare_back, "without norm1"),
-        (bare_query, "the query has no norm"),
         (thoughtless, "network is missing"),
     ],
 )
-def test_decoder_block_names_the_mistake(wrong, thought):
-    expect_thought(check.decoder_block(wrong), thought)
+def test_two_memories_names_the_mistake(wrong, thought):
+    expect_thought(check.two_memories(wrong), thought)
 
 
 def test_unfinished_answers():
-    expect_unfinished(check.cross_weights, check.decoder_block)
+    expect_unfinished(check.cross_weights, check.two_memories)

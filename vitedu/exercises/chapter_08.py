@@ -9,11 +9,11 @@ from torch import Tensor
 from vitedu.checks import Verdict, judge_function, judge_number
 
 # Prime and pairwise different.
-_BATCH, _TARGET, _SOURCE, _D_MODEL = 2, 3, 5, 7
+_BATCH, _TARGET, _SOURCE, _D_MODEL, _CONTEXT = 2, 3, 5, 7, 11
 
 
 def cross_weights(answer: float | None) -> Verdict:
-    """Check exercise 8.1: the weights of a cross-attention."""
+    """Check exercise 8.1: the attention weights of a cross-attention."""
     return judge_number(
         answer,
         2 * 8 * 7 * 11,
@@ -33,34 +33,32 @@ def cross_weights(answer: float | None) -> Verdict:
     )
 
 
-def decoder_block(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 8.2: a pre-norm block, mended.
+def two_memories(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 8.2: a pre-norm block that looks across twice, mended.
 
-    The candidate takes ``(x, memory, look_back, look_across, network,
-    norms)``.
+    The candidate takes ``(x, memory, context, look_back, look_across,
+    look_aside, network, norms)``.
     """
-    query, memory = (
-        "the query comes from what entered the block; the second branch asks "
-        "with the stream after the first.",
-        "the memory is normalised; it comes from the encoder as it should be, "
-        "and goes in unchanged.",
-    )
     wrong = {
-        f"two mistakes are left, and one of them: {query}": _block(
-            asks_first=True, norms_memory=True
+        "two mistakes are left; follow the stream.": _block(
+            old_query=True, restarts=True
         ),
-        query: _block(asks_first=True),
-        memory: _block(norms_memory=True),
-        "you look across before you look back.": _block(across_first=True),
-        "target and memory are swapped: the target asks.": _block(swaps=True),
-        "the result of looking across replaces the stream; add it.": _block(
-            replaces=True
+        "the last look asks as the one before did; the stream has moved "
+        "on.": _block(old_query=True),
+        "the stream has lost two branches.": _block(restarts=True),
+        "the last look asks with the new stream, but not through "
+        "norm3.": _block(wrong_norm=True),
+        "the last look has no norm in front of it.": _block(bare=True),
+        "the memory is normalised; it comes as it should be.": _block(
+            norms_memory=True
         ),
-        "the stream itself is normalised; only what enters a branch is in "
-        "pre-norm.": _block(post=True),
-        "you look back without norm1.": _block(bare_back=True),
-        "the query has no norm; norm2 stands in front of the second "
-        "branch.": _block(bare_query=True),
+        "the context is normalised; it comes as it should be.": _block(
+            norms_context=True
+        ),
+        "memory and context are swapped.": _block(swaps=True),
+        "you look aside before you look across.": _block(aside_first=True),
+        "a look asks with what entered the block.": _block(asks_first=True),
+        "a look replaces the stream; add it.": _block(replaces=True),
         "the feed-forward network is missing.": _block(thinks=False),
     }
     generator = torch.Generator().manual_seed(0)
@@ -68,7 +66,7 @@ def decoder_block(candidate: Callable[..., Tensor]) -> Verdict:
     def draw(*shape: int) -> Tensor:
         return torch.randn(shape, generator=generator, dtype=torch.float64)
 
-    maps = draw(6, _D_MODEL, _D_MODEL)
+    maps = draw(7, _D_MODEL, _D_MODEL)
 
     def look_back(x: Tensor) -> Tensor:
         return x.cumsum(dim=1) @ maps[0]
@@ -77,18 +75,24 @@ def decoder_block(candidate: Callable[..., Tensor]) -> Verdict:
         weights = (x @ maps[1] @ memory.mT).softmax(dim=-1)
         return weights @ memory @ maps[2]
 
+    def look_aside(x: Tensor, context: Tensor) -> Tensor:
+        weights = (x @ maps[3] @ context.mT).softmax(dim=-1)
+        return weights @ context @ maps[4]
+
     def network(x: Tensor) -> Tensor:
-        return torch.tanh(x @ maps[3])
+        return torch.tanh(x @ maps[5])
 
     def norm(number: int) -> Callable[[Tensor], Tensor]:
-        gain = maps[4, number] + 2
+        gain = maps[6, number] + 2
         return lambda x: F.layer_norm(x, x.shape[-1:]) * gain
 
-    parts = (look_back, look_across, network, tuple(map(norm, range(3))))
+    norms = tuple(map(norm, range(4)))
+    parts = (look_back, look_across, look_aside, network, norms)
     cases = {
-        f"{source} source and {_TARGET} target tokens": (
+        f"{source} source tokens": (
             draw(_BATCH, _TARGET, _D_MODEL),
             draw(_BATCH, source, _D_MODEL),
+            draw(_BATCH, _CONTEXT, _D_MODEL),
             *parts,
         )
         for source in (_TARGET, _SOURCE)
@@ -98,14 +102,16 @@ def decoder_block(candidate: Callable[..., Tensor]) -> Verdict:
 
 def _block(
     *,
-    asks_first: bool = False,
+    old_query: bool = False,
+    restarts: bool = False,
+    wrong_norm: bool = False,
+    bare: bool = False,
     norms_memory: bool = False,
-    across_first: bool = False,
+    norms_context: bool = False,
     swaps: bool = False,
+    aside_first: bool = False,
+    asks_first: bool = False,
     replaces: bool = False,
-    post: bool = False,
-    bare_back: bool = False,
-    bare_query: bool = False,
     thinks: bool = True,
 ) -> Callable[..., Tensor]:
     """Return the block, with the mistakes that are asked for."""
@@ -113,29 +119,35 @@ def _block(
     def block(
         x: Tensor,
         memory: Tensor,
+        context: Tensor,
         look_back: Callable,
         look_across: Callable,
+        look_aside: Callable,
         network: Callable,
         norms: tuple[Callable, ...],
     ) -> Tensor:
-        norm1, norm2, norm3 = norms
-        if post:
-            x = norm1(x + look_back(x))
-            x = norm2(x + look_across(x, memory))
-            return norm3(x + network(x))
-        entered = x
-        back = x if bare_back else norm1(x)
-        if not across_first:
-            x = x + look_back(back)
-        asking = entered if asks_first else x
-        asking = asking if bare_query else norm2(asking)
-        asked = norm2(memory) if norms_memory else memory
+        norm1, norm2, norm3, norm4 = norms
+        memory = norm2(memory) if norms_memory else memory
+        context = norm3(context) if norms_context else context
         if swaps:
-            asking, asked = asked, asking
-        across = look_across(asking, asked)
-        x = across if replaces else x + across
-        if across_first:
-            x = x + look_back(norm1(x))
-        return x + network(norm3(x)) if thinks else x
+            memory, context = context, memory
+        entered = x
+        y = x + look_back(norm1(x))
+        if aside_first:
+            y = y + look_aside(norm3(y), context)
+        asked = norm2(entered if asks_first else y)
+        y = y + look_across(asked, memory)
+        if not aside_first:
+            asking = norm3(entered if asks_first else y)
+            if old_query:
+                asking = asked
+            elif wrong_norm:
+                asking = norm2(y)
+            elif bare:
+                asking = y
+            aside = look_aside(asking, context)
+            base = entered if restarts else y
+            y = aside if replaces else base + aside
+        return y + network(norm4(y)) if thinks else y
 
     return block
