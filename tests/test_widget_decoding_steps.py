@@ -33,10 +33,10 @@ def test_it_opens_with_greedy_search_at_the_first_step():
 
 def test_what_it_shows_can_be_chosen_and_changed():
     widget = make(method="beam", beam_size=5, length_penalty=0, step=3)
-    widget.length_penalty = 1
+    widget.length_penalty = 2
     widget.method = "sample"
     state = widget.get_state()
-    assert state["length_penalty"] == 1
+    assert state["length_penalty"] == 2
     assert state["method"] == "sample"
     assert state["beam_size"] == 5
 
@@ -46,7 +46,7 @@ def test_what_it_shows_can_be_chosen_and_changed():
     [
         ({"method": "best"}, "method must be one of"),
         ({"beam_size": 6}, r"beam_size must lie in \[1, 5\], got 6"),
-        ({"length_penalty": 1.1}, r"length_penalty must lie in \[0, 1\]"),
+        ({"length_penalty": 2.1}, r"length_penalty must lie in \[0, 2\]"),
         ({"temperature": 0}, r"temperature must lie in \[0.1, 3\], got 0"),
         ({"seed": -1}, "seed must lie in"),
         ({"step": -1}, "step must lie in"),

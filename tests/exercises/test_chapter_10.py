@@ -171,6 +171,13 @@ def test_best_sentence_accepts_a_solution():
             {"score": lambda tokens, total: total / (len(tokens) + 1)},
             "count the begin mark",
         ),
+        (
+            {
+                "narrow": True,
+                "score": lambda tokens, total: total / (len(tokens) + 1),
+            },
+            "5 of the answers are wrong",
+        ),
         ({"pick": first}, "stops at the first sentence"),
         ({"pick": last}, "the last sentence that has ended"),
         ({"with_begin": True}, "begin mark is no part"),

@@ -298,9 +298,9 @@ def test_buttons_go_and_stop_at_the_ends(show):
         expect_published(explorer_of(page), step=step)
         expect(button(page, name)).to_be_focused()
     expect(button(page, "Next")).to_have_attribute("aria-disabled", "true")
-    expect(page.locator(".verdict")).to_have_text("✓ The first one is right.")
+    expect(page.locator(".verdict")).to_have_text("✓ It is right.")
     expect(page.locator(".vitedu-reading")).to_contain_text(
-        "The best sentence is “eighty seven”"
+        "The sentence is “eighty seven”"
     )
 
 
@@ -339,6 +339,52 @@ def test_each_search_has_its_own_controls(show):
         expect(page.locator(".again")).to_be_visible(
             visible=method == "sample"
         )
+
+
+@pytest.mark.parametrize(
+    ("method", "heading", "chance", "kept", "verdict", "said"),
+    [
+        (
+            "greedy",
+            "The prefix that lives",
+            "probability",
+            0,
+            "It is",
+            "The sentence is",
+        ),
+        (
+            "sample",
+            "The prefix that lives",
+            "chance of a draw",
+            0,
+            "It is",
+            "The sentence drawn is",
+        ),
+        (
+            "beam",
+            "Prefixes that live",
+            "probability",
+            1,
+            "The first one is",
+            "The best sentence is",
+        ),
+    ],
+)
+def test_each_search_has_its_own_words(
+    show, method, heading, chance, kept, verdict, said
+):
+    page = show(make(method=method, step=1))
+    shown = explorer_of(page)
+    expect(shown.get_by_text(heading, exact=True)).to_be_visible()
+    expect(page.locator("table.candidates th").nth(2)).to_have_text(chance)
+    button(page, "Back").click()
+    first = shown.get_by_text("has read 1 token with a cache")
+    expect(first).to_be_visible()
+    each_step(page)
+    only = shown.get_by_text("Only the best 3 are kept.", exact=True)
+    expect(only).to_have_count(kept)
+    expect(page.locator(".verdict")).to_contain_text(verdict)
+    expect(page.locator(".vitedu-reading")).to_contain_text(said)
 
 
 def test_a_new_number_starts_over(show):

@@ -113,12 +113,16 @@ def best_sentence(candidate: Callable[..., Tensor]) -> Verdict:
         "you rank finished sentences by their sums; divide by the number of "
         "tokens.": _beam(score=lambda one: one[1]),
         "you count the begin mark as a token of the sentence.": _beam(
-            score=lambda one: one[1] / len(one[0])
+            score=_mean_with_begin
         ),
         "you return the last sentence that has ended, not the best.": (
             _beam(choose=lambda finished: finished[-1])
         ),
         "the begin mark is no part of the answer.": _beam(skip=0),
+        # The function of the question: its mistakes are for the reader.
+        "5 of the answers are wrong.": _beam(
+            narrow=True, score=_mean_with_begin
+        ),
     }
     # One case of many tables: in a single one, most mistakes look alike.
     return judge_function(
@@ -127,6 +131,10 @@ def best_sentence(candidate: Callable[..., Tensor]) -> Verdict:
         {message: _on_all_tables(f) for message, f in wrong.items()},
         {f"{len(_TABLES)} tables": ()},
     )
+
+
+def _mean_with_begin(one: tuple) -> float:
+    return one[1] / len(one[0])
 
 
 def _kept(log_probs: Tensor, top_k: int) -> Tensor:

@@ -8,7 +8,7 @@ const WORDS = {
     digits: "Digits only, please: 0 to 9.",
     large: "At most 99,999,999 fits in here.",
   },
-  marks: { pad: "pad", bos: "start", eos: "end" },
+  marks: { pad: "pad", bos: "begin", eos: "end" },
   nearlyAll: "> 99.9 %",
   nearlyNothing: "< 0.1 %",
   method: "Search",
@@ -27,6 +27,7 @@ const WORDS = {
   stepTitle: "Step {step} of {steps}",
   endTitle: "The end, after {steps} steps",
   prefixes: "Prefixes that live",
+  onePrefix: "The prefix that lives",
   candidates: "What may come next",
   candidateNotes: {
     greedy: "The six likeliest words. The bar is the probability of the word "
@@ -39,22 +40,30 @@ const WORDS = {
   totals: "“log p” is the logarithm of the probability of all words so far, "
     + "“score” what sentences are ranked by.",
   found: "Finished sentences",
+  kept: "Only the best {size} are kept.",
   none: "None yet.",
   columns: {
     place: "#", prefix: "prefix", total: "log p", after: "after", word: "word",
-    chance: "probability", fate: "fate", sentence: "sentence", score: "score",
+    chance: "probability", drawn: "chance of a draw", fate: "fate",
+    sentence: "sentence", score: "score",
   },
   fates: { goes: "goes on", ends: "ends", dropped: "dropped" },
-  cost: "The decoder has read {cached} tokens with a cache; without one, "
+  cost: "The decoder has read {cached} with a cache; without one, "
     + "{whole}.",
   source: "The model reads {src}.",
-  right: "✓ The first one is right.",
-  wrong: "✗ The first one is wrong. Right is “{right}”.",
+  tokens: { one: "1 token", many: "{count} tokens" },
+  subjects: { beam: "The first one", greedy: "It", sample: "It" },
+  right: "✓ {subject} is right.",
+  wrong: "✗ {subject} is wrong. Right is “{right}”.",
   reading: "Step {step} of {steps}. Prefixes that live: {alive}. The likeliest "
     + "candidate is “{word}” after “{prefix}” ({sure}). Candidates that go "
     + "on: {goes}, that end: {ends}, that are dropped: {dropped}.",
-  readEnd: "The end, after {steps} steps. The best sentence is “{best}” with "
-    + "the log probability {total}.",
+  readEnd: "The end, after {steps} steps. {what} “{best}” with the log "
+    + "probability {total}.",
+  whats: {
+    beam: "The best sentence is", greedy: "The sentence is",
+    sample: "The sentence drawn is",
+  },
 };
 
 const TRAITS = ["number", "method", "beam_size", "length_penalty",
@@ -83,6 +92,11 @@ function countFates(candidates) {
   return counts;
 }
 
+function countTokens(count) {
+  const { one, many } = WORDS.tokens;
+  return count === 1 ? one : sentence(many, { count });
+}
+
 function render({ model, el }) {
   const translator = translatorOf(model);
   const frame = explorer(el, "decoding-steps", WORDS.label);
@@ -99,7 +113,7 @@ function render({ model, el }) {
       format: String, onInput: (value) => restart({ beam_size: value }),
     }),
     length_penalty: range({
-      label: WORDS.alpha, min: 0, max: 1, step: 0.1,
+      label: WORDS.alpha, min: 0, max: 2, step: 0.1,
       value: model.get("length_penalty"), format: (value) => value.toFixed(1),
       onInput: (value) => restart({ length_penalty: value }),
     }),
@@ -158,12 +172,14 @@ function render({ model, el }) {
       count: candidates.length,
     });
     stage.replaceChildren(
-      panel("of-prefixes", titled(WORDS.prefixes),
+      panel("of-prefixes",
+        titled(alive.length === 1 ? WORDS.onePrefix : WORDS.prefixes),
         prefixTable(translator, alive)),
       panel("of-candidates", titled(WORDS.candidates), noted(note),
-        candidateTable(translator, candidates)),
-      panel("of-found", titled(WORDS.found), finished.length
-        ? foundTable(translator, finished) : noted(WORDS.none)),
+        candidateTable(translator, candidates, model.get("method"))),
+      panel("of-found", titled(WORDS.found), ...onlyTheBest(),
+        finished.length
+          ? foundTable(translator, finished) : noted(WORDS.none)),
     );
     const [best] = candidates;
     return {
@@ -173,19 +189,31 @@ function render({ model, el }) {
     };
   }
 
+  function onlyTheBest() {
+    const size = model.get("beam_size");
+    return model.get("method") === "beam" && size > 1
+      ? [noted(sentence(WORDS.kept, { size }))] : [];
+  }
+
   function showEnd() {
     const [best] = found.found;
     const words = best.ids.filter((id) => id !== MARKS.eos);
+    const method = model.get("method");
     const right = englishWords(model.get("number")).join(" ");
     const isRight = words.length < best.ids.length
       && textOf(translator, words) === right;
     stage.replaceChildren(
-      panel("of-found", titled(WORDS.found),
+      panel("of-found", titled(WORDS.found), ...onlyTheBest(),
         foundTable(translator, found.found),
-        html("p", { class: "verdict", text: isRight ? WORDS.right
-          : sentence(WORDS.wrong, { right }) })),
+        html("p", {
+          class: "verdict", text: sentence(WORDS[isRight ? "right" : "wrong"],
+            { right, subject: WORDS.subjects[method] }),
+        })),
     );
-    return { best: textOf(translator, words), total: minus(best.logProb) };
+    return {
+      what: WORDS.whats[method], best: textOf(translator, words),
+      total: minus(best.logProb),
+    };
   }
 
   function update({ speak = true } = {}) {
@@ -207,7 +235,8 @@ function render({ model, el }) {
     const step = found.steps[Math.min(at, last - 1)];
     const said = {
       step: at + 1, steps: last, src: chineseNumeral(number),
-      ...step.cost, ...(isEnd ? showEnd() : showStep(step)),
+      cached: countTokens(step.cost.cached), whole: step.cost.whole,
+      ...(isEnd ? showEnd() : showStep(step)),
     };
     title.textContent = sentence(isEnd ? WORDS.endTitle : WORDS.stepTitle, said);
     cost.textContent = [WORDS.source, WORDS.cost].map((words) =>

@@ -17,7 +17,7 @@ class DecodingSteps(TranslationExplorer):
             Chinese digits and 十百千万 among them.
         tgt_words: Those of the target vocabulary.
         view: What to show at first: `number`, `method` ("greedy", "beam" or
-            "sample"), `beam_size` (1 to 5), `length_penalty` (0 to 1),
+            "sample"), `beam_size` (1 to 5), `length_penalty` (0 to 2),
             `temperature` (0.1 to 3) and `seed` of a draw, and `step`, counted
             from 0; the last shows what has been found.
 
@@ -38,7 +38,7 @@ class DecodingSteps(TranslationExplorer):
 
     method = Choice("greedy", "beam", "sample")
     beam_size = Integer(3, low=1, high=5)
-    length_penalty = Number(0.6, low=0, high=1)
+    length_penalty = Number(0.6, low=0, high=2)
     temperature = Number(1.0, low=0.1, high=3)
     seed = Integer(0, low=0, high=2**31 - 1)
     # A search that ends earlier shows its last step instead.

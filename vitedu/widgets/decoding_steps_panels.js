@@ -36,8 +36,9 @@ function chanceBar(chance) {
     html("span", { class: "percent", text: percent(chance) }));
 }
 
-function candidateTable(translator, candidates) {
-  return tableOf("candidates", ["after", "word", "chance", "total", "fate"],
+function candidateTable(translator, candidates, method) {
+  const chance = method === "sample" ? "drawn" : "chance";
+  return tableOf("candidates", ["after", "word", chance, "total", "fate"],
     candidates.map(({ row, id, chance, logProb, fate }) => ({
       kind: fate,
       cells: [row + 1, translator.word(id), chanceBar(chance), minus(logProb),
