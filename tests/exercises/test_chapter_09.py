@@ -143,7 +143,8 @@ def surprises(logits, labels):
 
 
 LOSSES = {
-    "still counted in what you": lambda x, y, pad: (
+    # The mistake that has to be found: it must not be named.
+    "a number is off by": lambda x, y, pad: (
         surprises(x, y).masked_fill(y == pad, 0).mean()
     ),
     "the padding counts like words": lambda x, y, pad: surprises(x, y).mean(),

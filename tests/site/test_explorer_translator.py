@@ -276,6 +276,24 @@ def test_the_explorer_takes_itself_down(show):
     expect(page.locator(EXPLORER)).to_have_count(0)
 
 
+# As the theme of the site has it, which marks texts for search.
+THEME_MARK = ".mark { background-color: #fff3cd; padding: 0.1875em }"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_marks_can_be_read_on_the_site(show, theme):
+    page = show(make(), theme=theme)
+    page.add_style_tag(content=THEME_MARK)
+    names = page.locator(".line.tgt .token").all_inner_texts()
+    assert (names[0], names[-1]) == ("start", "end")
+    backgrounds = page.locator(".line.tgt .token").evaluate_all(
+        "tokens => tokens.map((token) =>"
+        " getComputedStyle(token).backgroundColor)"
+    )
+    assert backgrounds[0] == backgrounds[-1] == "rgba(0, 0, 0, 0)"
+    assert accessibility_faults(page) == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [900, 390])
 def test_accessible_and_inside_the_window(show, theme, width):

@@ -89,10 +89,12 @@ def teacher_forcing(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 def loss_per_word(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 9.3: ``candidate(logits, labels, pad_id)``."""
+    """Check exercise 9.3: ``candidate(logits, labels, pad_id)``.
+
+    The mistake that is asked for gets a number only, so that it stays to be
+    found.
+    """
     wrong = {
-        "the padding is left out of the sum, and still counted in what you "
-        "divide by.": lambda s, words: (s * words).mean(),
         "the padding counts like words.": lambda s, words: s.mean(),
         "you average each sentence first: a word in a short sentence counts "
         "more.": lambda s, words: (

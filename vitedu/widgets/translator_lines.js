@@ -4,7 +4,7 @@
 function sentenceLine(name, tokens) {
   const fills = tokens.map(() => html("span", { class: "fill" }));
   const marks = tokens.map(({ text, mark }) => html("span", {
-    class: `token ${mark ? "mark" : ""}`, text,
+    class: `token ${mark ? "token-mark" : ""}`, text,
   }));
   const root = html("div", { class: `line ${name}` },
     ...tokens.map(({ note }, at) => html("div", { class: "column" },
