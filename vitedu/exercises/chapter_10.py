@@ -50,8 +50,8 @@ def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
         ),
         "the temperature has no effect: divide the log probabilities by it, "
         "not the probabilities.": lambda x, t, k: _chances(x, 1, k),
-        "top_k is missing: all tokens can be drawn.": lambda x, t, k: (
-            _chances(x, t, x.shape[1])
+        "top_k is missing: all tokens can be drawn.": lambda x, t, k: _chances(
+            x, t, x.shape[1]
         ),
         "you keep the unlikeliest tokens.": lambda x, t, k: _chances(
             x, t, k, -x
@@ -61,16 +61,20 @@ def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
             (x / t).softmax(dim=-1) * _kept(x, k)
         ),
         "you filled with zeros: after the softmax they count. Fill with "
-        "minus infinity.": lambda x, t, k: (
-            (x * _kept(x, k) / t).softmax(dim=-1)
+        "minus infinity.": lambda x, t, k: (x * _kept(x, k) / t).softmax(
+            dim=-1
         ),
         "you take the likeliest of all rows together; each row has its own.": (
             lambda x, t, k: (
-                x.masked_fill(x < x.flatten().topk(k).values[-1], -torch.inf)
-                / t
+                (
+                    x.masked_fill(
+                        x < x.flatten().topk(k).values[-1], -torch.inf
+                    )
+                    / t
+                )
+                .softmax(dim=-1)
+                .nan_to_num()
             )
-            .softmax(dim=-1)
-            .nan_to_num()
         ),
         "your softmax runs over the prefixes: each row has to add up to 1.": (
             lambda x, t, k: (
