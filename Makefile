@@ -42,7 +42,7 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf $(SITE) _build/.doctrees _build/jupyter_execute
-	$(BIN)/pytest --nbmake chapters tests
+	$(BIN)/pytest --nbmake --nbmake-timeout=900 chapters tests
 
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
