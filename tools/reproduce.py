@@ -30,7 +30,7 @@ def execute(path: Path) -> NotebookNode:
     """Execute a notebook in a new kernel, as a build does."""
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=300, resources=folder).execute()
+    NotebookClient(notebook, timeout=900, resources=folder).execute()
     return notebook
 
 
