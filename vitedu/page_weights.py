@@ -66,7 +66,7 @@ def page_weights(model: Transformer) -> dict[str, Any]:
 
     Returns:
         weights: all numbers in a row, in half precision, shared ones once.
-        layout: of each name in the model, [where it begins, *shape].
+        layout: of each name in the model, ``[where it begins, *shape]``.
         config: what else of the model the page has to know.
 
     Raises:

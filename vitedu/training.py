@@ -178,7 +178,7 @@ def fit(
         model: Maps one or more inputs to logits, (batch, class) or, with a
             prediction at each step, (batch, step, class). Two outputs
             (distillation) need another loop.
-        loader: Yields (*inputs, targets), such as (images, labels) or
+        loader: Yields ``(*inputs, targets)``, such as (images, labels) or
             (src, tgt_input, tgt_labels); targets are class numbers, with the
             axes of the logits but the last.
         config: Optimiser, schedule, epochs.
