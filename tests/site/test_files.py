@@ -10,6 +10,9 @@ import pytest
 from pages import ALL_PAGES, PAGES, ROOT, read
 
 SCRIPT_LIMIT = 300_000
+# With the 169,280 or 169,536 weights of a translator that runs in the page.
+TRANSLATOR_LIMIT = 420_000
+TRANSLATORS = {"chapters/09-transformer.html", "chapters/10-decoding.html"}
 SIDES = ("width", "height")
 SHORTEST_ALT = 40
 
@@ -95,7 +98,8 @@ def test_scripts_are_few(site, path):
         script: len(gzip.compress((page.parent / script).read_bytes(), 6))
         for script in scripts
     }
-    assert sum(weights.values()) <= SCRIPT_LIMIT, weights
+    limit = TRANSLATOR_LIMIT if path in TRANSLATORS else SCRIPT_LIMIT
+    assert sum(weights.values()) <= limit, weights
     assert [s for s in scripts if re.search("mathjax|thebe|require", s)] == []
     assert not [s for s in scripts if "fontawesome" in s]
 
