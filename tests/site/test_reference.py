@@ -131,7 +131,9 @@ def test_objects_are_in_the_contents_of_the_page(open_page):
 
 def test_pages_of_the_reference_fold_in_the_sidebar(open_page):
     page = open_page("book/index.html")
-    pages = page.locator(".bd-sidebar-primary a", has_text="Decoding")
+    # Chapters have numbers, and one of them is about decoding, too.
+    name = re.compile(r"^\s*Decoding\s*$")
+    pages = page.locator(".bd-sidebar-primary a", has_text=name)
     expect(pages).not_to_be_visible()
     page.get_by_label("Pages of this part").press("Enter")
     expect(pages).to_be_visible()
