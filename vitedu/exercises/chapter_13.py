@@ -95,9 +95,8 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
     if not all(id(block.share) in known for block in made):
         return Verdict(
             False,
-            f"model.parameters() holds {len(known)} of {depth} weights: an "
-            "optimiser would not train the others. What does PyTorch need "
-            "to find a block?",
+            f"model.parameters() holds {len(known)} of {depth} weights; an "
+            "optimiser would train no others.",
         )
     if len(known) > depth:
         return Verdict(
