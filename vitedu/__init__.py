@@ -78,6 +78,7 @@ Exercises
     exercises.chapter_08  the decoder
     exercises.chapter_09  the Transformer
     exercises.chapter_10  decoding
+    exercises.chapter_12  the class token and positions
     exercises.chapter_13  the Vision Transformer
     exercises.chapter_14  training a ViT
     exercises.chapter_16  looking inside
