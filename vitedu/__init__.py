@@ -80,6 +80,7 @@ Exercises
     exercises.chapter_10  decoding
     exercises.chapter_14  training a ViT
     exercises.chapter_16  looking inside
+    exercises.chapter_18  pretrained weights
 
 Explorers
     widgets                      the classes that a chapter shows
