@@ -82,6 +82,7 @@ Exercises
     exercises.chapter_13  the Vision Transformer
     exercises.chapter_14  training a ViT
     exercises.chapter_16  looking inside
+    exercises.chapter_18  pretrained weights
 
 Explorers
     widgets                      the classes that a chapter shows
