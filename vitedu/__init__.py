@@ -79,6 +79,7 @@ Exercises
     exercises.chapter_09  the Transformer
     exercises.chapter_10  decoding
     exercises.chapter_14  training a ViT
+    exercises.chapter_15  counting
     exercises.chapter_16  looking inside
 
 Explorers
