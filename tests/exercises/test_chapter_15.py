@@ -102,3 +102,5 @@ def test_windowed_flops_names_the_mistake(answer, thought):
 
 def test_unfinished_answers():
     expect_unfinished(check.parameters_gained, check.windowed_flops)
+    nothing = check.windowed_flops(lambda *sizes: None)
+    expect_thought(nothing, "a number is asked for")
