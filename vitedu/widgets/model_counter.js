@@ -7,8 +7,8 @@ const WORDS = {
     Ti: "ViT-Ti", S: "ViT-S", B: "ViT-B", L: "ViT-L", H: "ViT-H",
     own: "your own sizes",
   },
-  patchSize: "Patch side",
-  imageSize: "Image side",
+  patchSize: "Patch",
+  imageSize: "Image",
   pixels: "{size} px",
   dModel: "Width h",
   numLayers: "Blocks",
@@ -17,7 +17,7 @@ const WORDS = {
   ofWidth: "{ratio}h",
   numClasses: "Classes",
   noHead: "0 (no head)",
-  batchSize: "Batch size",
+  batchSize: "Batch",
   attention: "Attention",
   written: "written out",
   fused: "fused",
@@ -64,7 +64,7 @@ const WORDS = {
   reading: "{model} with patches of {patch}: {side} × {side} patches and a "
     + "class token are {tokens} tokens. {parameters} parameters; {flops} "
     + "forward for an image, {share} % of it in attention’s products; "
-    + "{memory} to train on batches of {batch}.",
+    + "{memory} to train with batch size {batch}.",
   own: "Your model",
   unevenHeads: "A width of {size} cannot be shared out evenly to {part} heads; "
     + "{next} can.",
@@ -230,7 +230,7 @@ function render({ model, el }) {
       tokens: commas(counted.tokens),
       parameters: commas(sumOf(counted.parameters)),
       flops: flopText(sumOf(counted.flops)), share: tidy(100 * counted.share),
-      memory: byteText(sumOf(counted.memory)), batch: sizes.batchSize,
+      memory: byteText(sumOf(counted.memory)), batch: commas(sizes.batchSize),
     }), { speak });
     const lists = Object.entries(counted).map(([key, value]) =>
       [key, typeof value === "object" ? Object.values(value) : value]);

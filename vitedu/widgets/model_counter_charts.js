@@ -69,8 +69,7 @@ function stackedBar(kind, parts, format) {
 }
 
 const PLOT = { left: 46, right: 16, top: 40, bottom: 40, height: 240 };
-// From 2 tokens on; no curve is longer than its axis.
-const GRID_SIDES = Array.from({ length: 400 }, (_, i) => i + 1);
+const STEPS = 160;
 const PIXEL_TICKS = [4, 16, 64, 256, 1024, 4096, 16384];
 
 // The quadratic share over the number of tokens, on a logarithmic axis.
@@ -116,11 +115,11 @@ function shareCurve() {
       Math.log10(Math.max(1e5, tokens, 4 * crossover)),
     );
     const x = (count) => left + ((end - left) * Math.log10(count)) / decades;
-    const points = GRID_SIDES.map((side) => side ** 2 + 1)
-      .filter((count) => count <= 10 ** decades)
-      .map((count) => [count, quadraticShare(countFlops(sizes, count))]);
-    const line = points.map(([count, part], i) =>
-      `${i ? "L" : "M"}${x(count).toFixed(1)} ${y(part).toFixed(1)}`).join("");
+    const line = Array.from({ length: STEPS + 1 }, (_, i) => {
+      const count = 10 ** ((decades * i) / STEPS);
+      const part = quadraticShare(countFlops(sizes, count));
+      return `${i ? "L" : "M"}${x(count).toFixed(2)} ${y(part).toFixed(2)}`;
+    }).join("");
     const [across, down] = [x(tokens), y(share)];
     // Above the curve is room on its left, but not at its start.
     const side = across - left < 60 ? "start" : "end";
