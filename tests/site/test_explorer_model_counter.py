@@ -464,10 +464,11 @@ def test_one_can_choose_a_model_but_not_ones_own(show):
     page = show(ModelCounter())
     choice = page.get_by_label("Model", exact=True)
     expect(choice.locator("option[value=own]")).to_be_disabled()
-    page.get_by_label("Blocks", exact=True).press("ArrowRight")
-    expect(choice).to_have_value("own")
-    page.get_by_label("Blocks", exact=True).press("ArrowLeft")
-    expect(choice).to_have_value("B")
+    for label in ("Blocks", "MLP width"):
+        page.get_by_label(label, exact=True).press("ArrowRight")
+        expect(choice).to_have_value("own")
+        page.get_by_label(label, exact=True).press("ArrowLeft")
+        expect(choice).to_have_value("B")
 
 
 def test_a_number_from_python_joins_the_choices(show):
@@ -535,7 +536,7 @@ def test_accessible_and_inside_the_window(show, theme, width):
     assert overflow(page) == 0
 
 
-@pytest.mark.parametrize("width", [900, 390])
+@pytest.mark.parametrize("width", [830, 390])
 def test_the_room_it_takes_does_not_change(show, width):
     page = show(ModelCounter(), width=width)
     before = explorer_of(page).bounding_box()["height"]

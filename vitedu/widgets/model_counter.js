@@ -64,7 +64,7 @@ const WORDS = {
   reading: "{model} with patches of {patch}: {side} × {side} patches and a "
     + "class token are {tokens} tokens. {parameters} parameters; {flops} "
     + "forward for an image, {share} % of it in attention’s products; "
-    + "{memory} to train with batch size {batch}.",
+    + "{memory} to train with a batch of {batch}.",
   own: "Your model",
   unevenHeads: "A width of {size} cannot be shared out evenly to {part} heads; "
     + "{next} can.",
