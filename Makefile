@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SITE := _build/html
+WORKERS ?= 2
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake
 
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
@@ -36,13 +38,15 @@ lab: $(VENV)/.installed ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
 # Each chapter is executed once: nbmake runs it, tests/conftest.py puts the
-# result into the cache that the build of the site reads.
+# result into the cache that the build of the site reads. The site's tests
+# come after all chapters, hence the two runs.
 test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	rm -rf $(SITE) _build/.doctrees _build/jupyter_execute
-	$(BIN)/pytest --nbmake --nbmake-timeout=900 chapters tests
+	$(PYTEST) --nbmake-timeout=900 --ignore=tests/site chapters tests
+	$(PYTEST) tests/site
 
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce

@@ -155,6 +155,8 @@ def test_verdicts():
     assert not wrong
     assert repr(right) == "Right: well."
     assert repr(wrong) == "Not yet: too large."
+    shown = Verdict(False, "a < b: look again.")._repr_html_()
+    assert shown == "<p><strong>Not yet:</strong> a &lt; b: look again.</p>"
     assert right.must_be_right() is right
     with pytest.raises(AssertionError, match=r"^too large\.$"):
         wrong.must_be_right()

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from filelock import FileLock
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
 from nbformat import NotebookNode
@@ -42,10 +43,12 @@ def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
     for cell in notebook.cells:
         # Times that nbmake records; the cache takes them for a change.
         cell.metadata.pop("execution", None)
-    open_cache().cache_notebook_bundle(
-        CacheBundleIn(
-            notebook, str(path), data={"execution_seconds": seconds}
-        ),
-        check_validity=False,
-        overwrite=True,
+    bundle = CacheBundleIn(
+        notebook, str(path), data={"execution_seconds": seconds}
     )
+    # Several processes may execute chapters at a time.
+    (ROOT / "_build").mkdir(exist_ok=True)
+    with FileLock(ROOT / "_build" / "cache.lock"):
+        open_cache().cache_notebook_bundle(
+            bundle, check_validity=False, overwrite=True
+        )

@@ -1,5 +1,6 @@
 """Proofs that two pieces of code compute the same; verdicts on answers."""
 
+import html
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -176,6 +177,11 @@ class Verdict:
 
     def __repr__(self) -> str:
         return f"{'Right' if self.right else 'Not yet'}: {self.message}"
+
+    def _repr_html_(self) -> str:
+        # A paragraph wraps where plain text runs out of its box.
+        start, message = repr(self).split(": ", 1)
+        return f"<p><strong>{start}:</strong> {html.escape(message)}</p>"
 
     def must_be_right(self) -> "Verdict":
         """Return itself, or stop: for the solutions in the book."""

@@ -40,28 +40,42 @@ class Site:
         return (self.folder / path).as_uri() + (f"#{rest}" if rest else "")
 
 
-def build(root: Path) -> tuple[Path, str]:
-    """Build what is out of date, and return the folder and the log."""
-    (root / "_build").mkdir(exist_ok=True)
+def build(root: Path) -> str:
+    """Build what is out of date, and return the log."""
     command = Path(sys.executable).with_name("jupyter-book")
-    with FileLock(root / "_build" / "site.lock"):
-        done = subprocess.run(
-            [command, "build", "."],
-            cwd=root,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+    done = subprocess.run(
+        [command, "build", "."],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     log = done.stdout + done.stderr
     assert done.returncode == 0, log
-    return root / "_build" / "html", log
+    return log
 
 
 @pytest.fixture(scope="session")
-def site(root: Path) -> Iterator[Site]:
+def build_log(
+    root: Path, worker_id: str, tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    """Build the site once for all processes that test it."""
+    if worker_id == "master":
+        return build(root)
+    # The parent of a worker's folder is the same for all workers of a run.
+    kept = tmp_path_factory.getbasetemp().parent / "build.log"
+    with FileLock(kept.with_suffix(".lock")):
+        if not kept.exists():
+            kept.write_text(build(root), encoding="utf-8")
+    return kept.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def site(root: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
     """Build the site where needed, and serve it on this machine only."""
     ready = os.environ.get("VITEDU_SITE")
-    folder, log = (Path(ready).resolve(), "") if ready else build(root)
+    folder = Path(ready).resolve() if ready else root / "_build" / "html"
+    log = "" if ready else request.getfixturevalue("build_log")
     with make_server(folder) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield Site(folder, f"http://127.0.0.1:{server.server_port}", log)

@@ -116,3 +116,9 @@ def overflow(page: Page) -> int:
     return page.evaluate(
         "document.documentElement.scrollWidth - window.innerWidth"
     )
+
+
+def expect_accessible_and_inside(page: Page) -> None:
+    """Let axe look at the explorers; nothing may stick out of the window."""
+    assert accessibility_faults(page) == []
+    assert overflow(page) == 0

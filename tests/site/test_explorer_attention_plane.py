@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from mounted import (
-    accessibility_faults,
-    explorer_of,
-    overflow,
-    published,
-)
+from mounted import expect_accessible_and_inside, explorer_of, published
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.attention import scaled_dot_product_attention
@@ -204,8 +199,7 @@ def test_bars_have_the_height_of_the_weights(show):
 @pytest.mark.parametrize("width", [900, 390])
 def test_accessible_and_inside_the_window(show, theme, width):
     page = show(AttentionPlane(), theme=theme, width=width)
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 def test_it_moves_on_the_front_page(open_page):

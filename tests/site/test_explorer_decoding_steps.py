@@ -9,10 +9,9 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     expect_published,
     explorer_of,
-    overflow,
     published,
     stop_clock,
     value_of,
@@ -426,12 +425,10 @@ def test_accessible_and_inside_the_window(show, theme, width):
     view = {"method": "beam", "beam_size": 5, "number": 77_777_777}
     model = make_model(0, norm_first=True)
     page = show(make(model, step=10, **view), theme=theme, width=width)
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
     each_step(page)
     expect(page.locator(".verdict")).to_be_visible()
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 def test_the_chapter_ends_with_the_sentences_it_prints(open_page):

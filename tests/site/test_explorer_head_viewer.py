@@ -7,9 +7,8 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     explorer_of,
-    overflow,
     published,
     stop_clock,
 )
@@ -314,8 +313,7 @@ def test_accessible_and_inside_the_window(show, theme, width, size):
     widget = make(weights=make_weights(*size), tokens=words[: size[-1]])
     page = show(widget, theme=theme, width=width)
     button(page, "head 1").click()
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 @pytest.mark.parametrize("width", [900, 390])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     expect_published,
     explorer_of,
     overflow,
@@ -424,8 +424,7 @@ def test_accessible_and_inside_the_window(show, theme, width, handed_over):
         method="multiply before softmax", handed_over=handed_over
     )
     page = show(widget, theme=theme, width=width)
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 @pytest.mark.parametrize("width", [374, 390])

@@ -5,9 +5,8 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     explorer_of,
-    overflow,
     published,
 )
 from playwright.sync_api import Locator, Page, expect
@@ -338,8 +337,7 @@ def test_the_explorer_takes_itself_down(show):
 @pytest.mark.parametrize("shape", [(2, 2, 2), (4, 6, 8)])
 def test_accessible_and_inside_the_window(show, theme, width, shape):
     page = show(make(batch=make_batch(*shape)), theme=theme, width=width)
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 @pytest.mark.parametrize("width", [900, 390])

@@ -5,11 +5,10 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     expect_published,
     expect_readings,
     explorer_of,
-    overflow,
     published,
 )
 from playwright.sync_api import Locator, Page, expect
@@ -356,8 +355,7 @@ def test_accessible_and_inside_the_window(show, theme, width):
     page = show(
         PositionalEncoding(formula="wrong exponent"), theme=theme, width=width
     )
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 @pytest.mark.parametrize("width", [374, 414, 480, 704, 752, 900])

@@ -11,10 +11,9 @@ import torch
 import torch.nn.functional as F
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     expect_published,
     explorer_of,
-    overflow,
     published,
 )
 from numpy.polynomial import Polynomial
@@ -601,8 +600,7 @@ def test_the_explorer_takes_itself_down(show):
 def test_accessible_and_inside_the_window(show, theme, width, num_heads):
     page = show(make(num_heads=num_heads), theme=theme, width=width)
     button(page, "One step").click()
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 @pytest.mark.parametrize("width", [900, 390])

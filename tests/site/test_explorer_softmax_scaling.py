@@ -3,11 +3,10 @@
 import pytest
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     expect_published,
     expect_readings,
     explorer_of,
-    overflow,
     published,
 )
 from playwright.sync_api import Locator, Page, expect
@@ -147,8 +146,7 @@ def test_the_reading_is_spoken_once_after_the_last_movement(show):
 @pytest.mark.parametrize("width", [900, 390])
 def test_accessible_and_inside_the_window(show, theme, width):
     page = show(SoftmaxScaling(scale="none"), theme=theme, width=width)
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 @pytest.mark.parametrize("width", [374, 414, 480, 704])

@@ -157,40 +157,6 @@ function weightBars(count) {
   return { root, show };
 }
 
-// Calls `step` with the seconds since the last call, each frame in which
-// `root` is on the screen, between `start` and `stop`.
-function clock(root, step) {
-  let visible = false;
-  let running = false;
-  let frame = 0;
-  let before;
-  function tick(now) {
-    step((now - (before ?? now)) / 1000);
-    before = now;
-    frame = requestAnimationFrame(tick);
-  }
-  function settle() {
-    cancelAnimationFrame(frame);
-    before = undefined;
-    if (visible && running) frame = requestAnimationFrame(tick);
-  }
-  const observer = new IntersectionObserver((entries) => {
-    visible = entries.at(-1).isIntersecting;
-    settle();
-  });
-  observer.observe(root);
-  function run(value) {
-    if (running === value) return;
-    running = value;
-    settle();
-  }
-  function dispose() {
-    observer.disconnect();
-    run(false);
-  }
-  return { run, dispose };
-}
-
 function render({ model, el }) {
   const frame = explorer(el, "attention-plane", WORDS.label);
   const keys = rowsOf(decodeArray(model.get("key_points")));
@@ -242,7 +208,7 @@ function render({ model, el }) {
     }), { speak });
     frame.publish({ angle, length: size, query, weights, output });
   }
-  const turning = clock(frame.root, (seconds) => {
+  const turning = whileSeen(frame.root, (seconds) => {
     angle = (angle + DEGREES_PER_SECOND * seconds) % 360;
     show(false);
   });

@@ -45,6 +45,7 @@ class AttentionPlane(Explorer):
     """
 
     files = "attention_plane"
+    parts = ("frames",)
 
     key_points = Array("key 2", default=KEY_POINTS)
     value_points = Array("key 2", default=VALUE_POINTS)

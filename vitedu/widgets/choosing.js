@@ -21,6 +21,18 @@ function choosable(group, marks, neighbour, pick) {
   });
 }
 
+// The neighbours of marks that stand in one line.
+function inLine(count) {
+  return (index, key) => {
+    const before = Math.max(0, index - 1);
+    const after = Math.min(count - 1, index + 1);
+    return {
+      ArrowUp: before, ArrowLeft: before, ArrowDown: after, ArrowRight: after,
+      Home: 0, End: count - 1,
+    }[key];
+  };
+}
+
 function markChosen(marks, chosen, tabStop) {
   marks.forEach((mark, index) => {
     mark.setAttribute("aria-checked", index === chosen);

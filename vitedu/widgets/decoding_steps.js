@@ -2,15 +2,6 @@
 
 const WORDS = {
   label: "Decoding, step by step",
-  field: {
-    label: "Number, 0 to 99,999,999", examples: "Examples",
-    empty: "Type a number, for example 12005.",
-    digits: "Digits only, please: 0 to 9.",
-    large: "At most 99,999,999 fits in here.",
-  },
-  marks: { pad: "pad", bos: "begin", eos: "end" },
-  nearlyAll: "> 99.9 %",
-  nearlyNothing: "< 0.1 %",
   method: "Search",
   methods: {
     greedy: "greedy: the likeliest word", beam: "beam: several prefixes",

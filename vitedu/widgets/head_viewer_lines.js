@@ -22,12 +22,7 @@ function headLines({ all, keys, queries, words, targets }, pick) {
     "aria-label", sentence(WORDS.token, { place: at + 1, word: targets[at] }),
   ));
   fill(left.root, { role: "radiogroup", "aria-label": WORDS.queries }, []);
-  choosable(left.root, left.marks, (index, key) => ({
-    ArrowUp: Math.max(0, index - 1), ArrowLeft: Math.max(0, index - 1),
-    ArrowDown: Math.min(queries - 1, index + 1),
-    ArrowRight: Math.min(queries - 1, index + 1),
-    Home: 0, End: queries - 1,
-  })[key], pick);
+  choosable(left.root, left.marks, inLine(queries), pick);
 
   // One unit is the height of a token; sideways both pictures stretch.
   const rows = Math.max(keys, queries);

@@ -59,33 +59,6 @@ const BUDGET_MS = 8;
 const TEST_EVERY = 10;
 const MILESTONES = [["half", 0.5], ["most", 0.95]];
 
-// Calls `step` each frame in which `root` is on the screen, while it runs.
-function frames(root, step) {
-  let [visible, running, pending] = [false, false, 0];
-  function tick() {
-    pending = requestAnimationFrame(tick);
-    step();
-  }
-  function settle() {
-    cancelAnimationFrame(pending);
-    if (visible && running) pending = requestAnimationFrame(tick);
-  }
-  const observer = new IntersectionObserver((entries) => {
-    visible = entries.at(-1).isIntersecting;
-    settle();
-  });
-  observer.observe(root);
-  function run(value) {
-    running = value;
-    settle();
-  }
-  function dispose() {
-    observer.disconnect();
-    run(false);
-  }
-  return { run, dispose };
-}
-
 function tile(name) {
   const [number, aside] = [html("span"), html("span", { class: "aside" })];
   const root = html("div", {},
@@ -178,7 +151,7 @@ function render({ model, el }) {
     news.textContent = sentence(WORDS.end, { step: MAX_STEPS });
     return play(false);
   }
-  const training = frames(frame.root, stepsOfAFrame);
+  const training = whileSeen(frame.root, stepsOfAFrame);
 
   function play(value) {
     playing = value && trainer.steps < MAX_STEPS;

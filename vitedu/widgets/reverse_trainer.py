@@ -36,6 +36,7 @@ class ReverseTrainer(Explorer):
 
     files = "reverse_trainer"
     parts = (
+        "frames",
         "reverse_trainer_layers",
         "reverse_trainer_maths",
         "reverse_trainer_charts",

@@ -1,6 +1,16 @@
 // What the explorers of the translator share: the model with its words, and
 // a field for the number to translate.
 
+const TRANSLATION = {
+  label: "Number, 0 to 99,999,999", examples: "Examples",
+  empty: "Type a number, for example 12005.",
+  digits: "Digits only, please: 0 to 9.",
+  large: "At most 99,999,999 fits in here.",
+  marks: { pad: "pad", bos: "begin", eos: "end" },
+  nearlyAll: "> 99.9 %",
+  nearlyNothing: "< 0.1 %",
+};
+
 // The most words of a translation; 77,777,777 takes 15 with its end.
 const LONGEST = 24;
 const EXAMPLES = [15, 300, 12_005, 20_000_500, 77_777_777];
@@ -11,7 +21,7 @@ function translatorOf(model) {
   ].map((name) => model.get(name));
   const transformer = makeTransformer({ weights, layout, config });
   const ids = new Map(srcWords.map((word, at) => [word, MARKS.first + at]));
-  const marks = ["pad", "bos", "eos"].map((name) => WORDS.marks[name]);
+  const marks = ["pad", "bos", "eos"].map((name) => TRANSLATION.marks[name]);
   return {
     ...transformer,
     maxLength: Math.min(LONGEST, config.max_len ?? LONGEST),
@@ -32,9 +42,9 @@ function withCommas(number) {
 // Either the number that a text means, or what to say about the text.
 function parseNumber(text) {
   const digits = text.replace(/[,\s]/g, "");
-  if (!digits) return { fault: WORDS.field.empty };
-  if (!/^[0-9]+$/.test(digits)) return { fault: WORDS.field.digits };
-  if (Number(digits) > LARGEST) return { fault: WORDS.field.large };
+  if (!digits) return { fault: TRANSLATION.empty };
+  if (!/^[0-9]+$/.test(digits)) return { fault: TRANSLATION.digits };
+  if (Number(digits) > LARGEST) return { fault: TRANSLATION.large };
   return { number: Number(digits) };
 }
 
@@ -71,9 +81,9 @@ function numberField(onNumber) {
     onNumber(number);
   }));
   const root = html(
-    "div", { class: "number-field" }, control(WORDS.field.label, input),
+    "div", { class: "number-field" }, control(TRANSLATION.label, input),
     html("div", {
-      class: "examples", role: "group", "aria-label": WORDS.field.examples,
+      class: "examples", role: "group", "aria-label": TRANSLATION.examples,
     }, ...examples),
     fault,
   );
@@ -82,8 +92,8 @@ function numberField(onNumber) {
 
 // A probability, as it stands below a word.
 function percent(probability) {
-  if (probability > 0.999) return WORDS.nearlyAll;
-  if (probability < 0.001) return WORDS.nearlyNothing;
+  if (probability > 0.999) return TRANSLATION.nearlyAll;
+  if (probability < 0.001) return TRANSLATION.nearlyNothing;
   const digits = probability > 0.985 || probability < 0.1 ? 1 : 0;
   return `${(100 * probability).toFixed(digits)} %`;
 }

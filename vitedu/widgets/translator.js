@@ -2,13 +2,6 @@
 
 const WORDS = {
   label: "Translator: type a number, see where each head looks",
-  field: {
-    label: "Number, 0 to 99,999,999", examples: "Examples",
-    empty: "Type a number, for example 12005.",
-    digits: "Digits only, please: 0 to 9.",
-    large: "At most 99,999,999 fits in here.",
-  },
-  marks: { pad: "pad", bos: "start", eos: "end" },
   lines: { src: "The model reads", tgt: "The model writes" },
   sure: "Below each sign stands what it means, below each word its "
     + "probability, given the words before it.",
@@ -26,8 +19,6 @@ const WORDS = {
   mean: "mean of all",
   queries: "The token that looks",
   token: "token {place}: {word}",
-  nearlyAll: "> 99.9 %",
-  nearlyNothing: "< 0.1 %",
   mapTitle: "Who looks where: block {layer}, {who}",
   heads: { one: "head {head}", mean: "the mean of all heads" },
   mapNotes: {
@@ -140,7 +131,7 @@ function render({ model, el }) {
     const places = placesOf(kind, found);
     const tokens = {
       src: src.map((text) => ({ text, note: MEANINGS[text] })),
-      tgt: [{ text: WORDS.marks.bos, mark: true, note: "" }, ...steps.map(
+      tgt: [{ text: TRANSLATION.marks.bos, mark: true, note: "" }, ...steps.map(
         ({ id, word, logProb }) => ({
           text: word, mark: id === MARKS.eos, note: percent(Math.exp(logProb)),
         }))],

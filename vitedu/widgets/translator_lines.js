@@ -27,12 +27,7 @@ function translatorLines({ src, tgt }, { queries, keys }, pick) {
       place: at + 1, word: mark.textContent,
     }),
   }, []));
-  const last = marks.length - 1;
-  choosable(group, marks, (index, key) => ({
-    ArrowUp: Math.max(0, index - 1), ArrowLeft: Math.max(0, index - 1),
-    ArrowDown: Math.min(last, index + 1),
-    ArrowRight: Math.min(last, index + 1), Home: 0, End: last,
-  })[key], pick);
+  choosable(group, marks, inLine(marks.length), pick);
 
   function update(row, query, colour) {
     markChosen(marks, query, query);
