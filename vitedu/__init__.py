@@ -81,6 +81,7 @@ Exercises
     exercises.chapter_12  the class token and positions
     exercises.chapter_13  the Vision Transformer
     exercises.chapter_14  training a ViT
+    exercises.chapter_15  counting
     exercises.chapter_16  looking inside
     exercises.chapter_18  pretrained weights
 
@@ -94,6 +95,7 @@ Explorers
     widgets.head_viewer          where each head looks from a chosen token
     widgets.norm_axes            which numbers a norm averages together
     widgets.reverse_trainer      an encoder learns to reverse, in the page
+    widgets.model_counter        where parameters, operations and bytes are
     widgets.attention_distance   how far each head looks, and where
     widgets.translation          what runs a trained translator in the page
     widgets.translator           what it writes, and where it looks meanwhile

@@ -5,6 +5,7 @@ from vitedu.widgets.attention_plane import AttentionPlane
 from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
+from vitedu.widgets.model_counter import ModelCounter
 from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reverse_trainer import ReverseTrainer
@@ -17,6 +18,7 @@ __all__ = [
     "DecodingSteps",
     "HeadViewer",
     "MaskEditor",
+    "ModelCounter",
     "NormAxes",
     "PositionalEncoding",
     "ReverseTrainer",
