@@ -78,6 +78,7 @@ Exercises
     exercises.chapter_08  the decoder
     exercises.chapter_09  the Transformer
     exercises.chapter_10  decoding
+    exercises.chapter_11  patches
     exercises.chapter_14  training a ViT
     exercises.chapter_16  looking inside
 
