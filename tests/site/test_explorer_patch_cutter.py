@@ -21,6 +21,7 @@ from vitedu.widgets.patch_cutter import readings, sequence
 HEIGHT, WIDTH, SIZE = 21, 35, 7
 TOLERANCE = 1e-5
 TILES = 12
+TIMES = "\N{MULTIPLICATION SIGN}"
 # How much a number lightens the colours that it is not.
 OTHERS = 0.35
 
@@ -114,12 +115,12 @@ def test_the_numbers_are_those_of_patchify(show, size, order):
     if order == "p1 p2 c":
         pixels = expected.view(len(expected), 3, -1)
         expected = pixels.transpose(1, 2).flatten(1)
-    every = canvas(page, "all")
+    every = canvas(page, "sheet")
     for channel in range(3):
         np.testing.assert_allclose(
             every[..., channel], expected, atol=TOLERANCE
         )
-    own = canvas(page, "row")[0].max(axis=1)
+    own = canvas(page, "strip")[0].max(axis=1)
     np.testing.assert_allclose(own, expected[1], atol=TOLERANCE)
     number = tiles(page)
     np.testing.assert_allclose(
@@ -134,12 +135,12 @@ def test_the_numbers_are_those_of_patchify(show, size, order):
 def test_every_cut_is_that_of_the_python_twin(show, cut, order):
     page = show(make(cut=cut, order=order, patch=8, place=101))
     rows = sequence(make_image(), SIZE, order, cut)
-    np.testing.assert_array_equal(canvas(page, "all")[..., 0], rows)
+    np.testing.assert_array_equal(canvas(page, "sheet")[..., 0], rows)
     origin = np.arange(3 * HEIGHT * WIDTH).reshape(HEIGHT, WIDTH, 3)
     channels = sequence(origin, SIZE, order, cut)[8] % 3
     own = np.eye(3)[channels]
     colours = rows[8][:, None] * (own + OTHERS * (1 - own))
-    np.testing.assert_allclose(canvas(page, "row")[0], colours, atol=0.51)
+    np.testing.assert_allclose(canvas(page, "strip")[0], colours, atol=0.51)
     np.testing.assert_array_equal(tiles(page)[:, 2], channels[96:108])
     expect_readings(page)
 
@@ -197,12 +198,12 @@ def test_a_photograph_that_is_cut_well_shows_as_it_is(show):
 def test_the_size_is_chosen_by_keyboard(show):
     page = show(make(patch=14, place=146))
     slider = page.get_by_label("Patch size")
-    expect(slider).to_have_attribute("aria-valuetext", "7 × 7 pixels")
+    expect(slider).to_have_attribute("aria-valuetext", f"7 {TIMES} 7 pixels")
     # From the patch at the bottom right to the one over its middle.
     for key, size, expected in [
         ("ArrowRight", 10, 1 * 3 + 2),
-        ("Home", 3, 4 * 11 + 8),
-        ("ArrowRight", 5, 2 * 7 + 5),
+        ("Home", 3, 5 * 11 + 8),
+        ("ArrowRight", 5, 3 * 7 + 5),
     ]:
         slider.press(key)
         expect_published(explorer_of(page), patch_size=size)
@@ -221,14 +222,14 @@ def test_a_border_that_is_left_over_is_said_and_shown(show):
     page = show(make(patch_size=10))
     reading = page.locator(".vitedu-reading")
     expect(reading).to_contain_text(
-        "10 does not divide 21 × 35: left over, in no patch, are 1 pixels at "
-        "the bottom and 5 at the right."
+        f"10 does not divide 21 {TIMES} 35: the last 1 of 21 pixel rows and "
+        "the last 5 of 35 pixel columns are in no patch."
     )
-    path = page.locator(".border").get_attribute("d")
+    path = page.locator(".leftover").get_attribute("d")
     assert path == "M0 20H30V0H35V21H0z"
     page.get_by_label("Patch size").press("ArrowLeft")
     expect_published(explorer_of(page), patch_size=7)
-    expect(reading).not_to_contain_text("left over")
+    expect(reading).not_to_contain_text("does not divide")
 
 
 def test_order_and_cut_are_chosen(show):
@@ -261,9 +262,9 @@ def test_a_tap_chooses_a_patch_and_a_pixel(show):
     expect_published(explorer_of(page), patch=12)
     page.touchscreen.tap(*point_of(page, "enlarged", 4.5 / 7, 2.5 / 7))
     expect_published(explorer_of(page), place=4 * 7 + 2, under="")
-    page.touchscreen.tap(*point_of(page, "row", 0.5, 100.5 / 147))
+    page.touchscreen.tap(*point_of(page, "strip", 0.5, 100.5 / 147))
     expect_published(explorer_of(page), place=100, under="")
-    page.touchscreen.tap(*point_of(page, "all", 3.5 / 15, 0.5))
+    page.touchscreen.tap(*point_of(page, "sheet", 3.5 / 15, 0.5))
     expect_published(explorer_of(page), patch=3)
     expect_readings(page)
 
@@ -326,12 +327,12 @@ def test_a_pixel_points_into_the_row(show, order):
 def test_a_number_of_the_row_points_to_its_pixel(show, order, pixel):
     page = show(make(order=order, patch=8))
     place = {"c p1 p2": 100, "p1 p2 c": 100}[order]
-    page.mouse.move(*point_of(page, "row", 0.5, (place + 0.5) / 147))
+    page.mouse.move(*point_of(page, "strip", 0.5, (place + 0.5) / 147))
     expect_published(explorer_of(page), under=place, place=0)
     assert drawn(page, "pixel", "y") == str(pixel[0])
     assert drawn(page, "pixel", "x") == str(pixel[1])
     expect_readings(page)
-    click_at(page, "row", 0.5, (place + 0.5) / 147)
+    click_at(page, "strip", 0.5, (place + 0.5) / 147)
     expect_published(explorer_of(page), place=place)
     # The way to the pixel goes along the rows above it.
     way = page.locator(".way.over").get_attribute("d")
@@ -354,7 +355,7 @@ def test_the_slider_walks_along_the_row(show):
 
 def test_a_row_of_the_sequence_is_chosen(show):
     page = show(make(patch=0))
-    click_at(page, "all", 13.5 / 15, 0.3)
+    click_at(page, "sheet", 13.5 / 15, 0.3)
     expect_published(explorer_of(page), patch=13)
     assert drawn(page, "line", "y") == "13"
     expect_readings(page)
@@ -365,9 +366,9 @@ def test_the_line_says_what_is_there(show):
     value = make_image()[7, 24, 2]
     reading = page.locator(".vitedu-reading")
     expect(reading).to_have_text(
-        "3 × 5 = 15 patches of 7 × 7 × 3 = 147 numbers. Patch 8 is row 1, "
-        "column 3. Its number 101 is blue of its pixel in row 0, column 3: "
-        f"{value}."
+        f"3 {TIMES} 5 = 15 patches of 7 {TIMES} 7 {TIMES} 3 = 147 numbers. "
+        "Patch 8 is row 1, column 3. Its number 101 is blue of its pixel in "
+        f"row 0, column 3: {value}."
     )
     page.get_by_label("Cut", exact=True).select_option("swapped")
     value = make_image()[0 * 3 + 1, 3 * 5 + 3, 2]
@@ -386,7 +387,7 @@ def test_many_numbers_that_share_a_column_are_averaged(show):
     image[:] = np.repeat(image[:, ::20], 20, axis=1)
     page = show(PatchCutter(image, patch_size=20, patch_sizes=[20]))
     row = sequence(image, 20)
-    shown = canvas(page, "all")
+    shown = canvas(page, "sheet")
     assert shown.shape[:2] == (2, 1024)
     np.testing.assert_allclose(shown[..., 0].mean(1), row.mean(1), atol=2)
 

@@ -61,16 +61,17 @@ const WORDS = {
     + "Choose a line with the mouse or a finger.",
   allPicture: "All rows below each other; the row of patch {patch} is "
     + "outlined.",
-  reading: "{rows} × {columns} = {patches} patches of {size} × {size} × 3 = "
-    + "{values} numbers. ",
+  reading: "{rows} × {columns} = {patches} patches of {size} × {size} × 3 "
+    + "= {values} numbers. ",
   right: "Patch {patch} is row {row}, column {column}. Its number {place} is "
     + "{channel} of its pixel in row {p1}, column {p2}: {value}.",
   wrong: "Patch {patch} is taken for row {row}, column {column}, its number "
     + "{place} for {believed} of the pixel there in row {p1}, column {p2}. "
     + "It is {channel} of the photograph's pixel in row {pixelRow}, column "
     + "{pixelColumn}: {value}.",
-  left: " {size} does not divide {height} × {width}: left over, in no patch, "
-    + "are {down} pixels at the bottom and {right} at the right.",
+  left: " {size} does not divide {height} × {width}: the last {down} of "
+    + "{height} pixel rows and the last {right} of {width} pixel columns are "
+    + "in no patch.",
 };
 
 const TRAITS = ["patch_size", "order", "cut", "patch", "place"];
@@ -125,7 +126,7 @@ function render({ model, el }) {
   const row = patchRow(pointing);
   const all = allRows((patch) => set({ patch }));
   const tiles = numberTiles();
-  const titles = ["photograph", "enlarged", "row", "all"].map(() => titled(""));
+  const titles = Array.from({ length: 4 }, () => titled(""));
   const notes = titles.map(() => noted(""));
 
   const controls = {

@@ -57,7 +57,8 @@ function pointable(node, sizes, { look = () => {}, pick }) {
       Math.min(count - 1, Math.max(0, Math.floor(share * count)));
     const [rows, columns] = sizes();
     return [
-      at((clientY - top) / height, rows), at((clientX - left) / width, columns),
+      at((clientY - top) / height, rows),
+      at((clientX - left) / width, columns),
     ];
   }
   node.addEventListener("pointermove", (event) => {
@@ -82,10 +83,10 @@ function photograph({ data, width, height }, pick) {
   const canvas = html("canvas", { class: "pixels" });
   const lines = edged("path", "lines");
   const outline = edged("rect", "outline");
-  const border = svg("path", { class: "border" });
+  const leftover = svg("path", { class: "leftover" });
   const group = svg("g", { role: "radiogroup", "aria-label": WORDS.group });
   const { root, resize } = layers(
-    "photograph", canvas, border, ...lines.strokes, ...outline.strokes, group,
+    "photograph", canvas, leftover, ...lines.strokes, ...outline.strokes, group,
   );
   let grid;
   const marks = [];
@@ -99,7 +100,7 @@ function photograph({ data, width, height }, pick) {
       d: steps(rows).map((y) => `M0 ${y}H${wide}`).join("")
         + steps(columns).map((x) => `M${x} 0V${high}`).join(""),
     });
-    border.setAttribute(
+    leftover.setAttribute(
       "d", `M0 ${high}H${wide}V0H${width}V${height}H0z`,
     );
     outline.set({ width: size, height: size });
@@ -168,11 +169,9 @@ function enlarged({ look, pick }) {
   function update([row, column], name) {
     const { size } = grid;
     // From the first pixel, row by row.
-    way.set({
-      d: Array.from({ length: row + 1 }, (_, y) =>
-        `${y ? "L" : "M"}0.5 ${y + 0.5}H${(y < row ? size - 1 : column) + 0.5}`,
-      ).join(""),
-    });
+    const lines = Array.from({ length: row + 1 }, (_, y) =>
+      `0.5 ${y + 0.5}H${(y < row ? size - 1 : column) + 0.5}`);
+    way.set({ d: `M${lines.join("L")}` });
     pixel.set({ x: column, y: row });
     fill(drawing, { role: "img", "aria-label": name }, []);
   }
@@ -183,7 +182,7 @@ function patchRow({ look, pick }) {
   const canvas = html("canvas");
   const ticks = [0, 1, 2].map(() => edged("path", "tick"));
   const { root, drawing } = layers(
-    "row", canvas, ...ticks.flatMap(({ strokes }) => strokes),
+    "strip", canvas, ...ticks.flatMap(({ strokes }) => strokes),
   );
   drawing.setAttribute("preserveAspectRatio", "none");
   let count = 1;
@@ -213,7 +212,7 @@ function patchRow({ look, pick }) {
 function allRows(pick) {
   const canvas = html("canvas");
   const line = edged("rect", "line");
-  const { root, drawing } = layers("all", canvas, ...line.strokes);
+  const { root, drawing } = layers("sheet", canvas, ...line.strokes);
   drawing.setAttribute("preserveAspectRatio", "none");
   let rows = 1;
   pointable(root, () => [rows, 1], { pick: ([row]) => pick(row) });
