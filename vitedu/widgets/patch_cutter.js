@@ -17,7 +17,7 @@ const WORDS = {
   },
   channels: ["red", "green", "blue"],
   initials: ["R", "G", "B"],
-  photographTitle: "The photograph, {rows} × {columns} patches",
+  photographTitle: "Photograph: {rows} × {columns} patches",
   photographNotes: {
     patches: "The outlined square is patch {patch}. Choose another with the "
       + "mouse, a finger or the arrow keys. Rows, columns and patches count "
