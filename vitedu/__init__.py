@@ -92,6 +92,7 @@ Explorers
     widgets.head_viewer          where each head looks from a chosen token
     widgets.norm_axes            which numbers a norm averages together
     widgets.reverse_trainer      an encoder learns to reverse, in the page
+    widgets.patch_cutter         a photograph in patches, and their rows
     widgets.attention_distance   how far each head looks, and where
     widgets.translation          what runs a trained translator in the page
     widgets.translator           what it writes, and where it looks meanwhile

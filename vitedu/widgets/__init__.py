@@ -6,6 +6,7 @@ from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.norm_axes import NormAxes
+from vitedu.widgets.patch_cutter import PatchCutter
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
@@ -18,6 +19,7 @@ __all__ = [
     "HeadViewer",
     "MaskEditor",
     "NormAxes",
+    "PatchCutter",
     "PositionalEncoding",
     "ReverseTrainer",
     "SoftmaxScaling",
