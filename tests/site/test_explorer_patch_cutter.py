@@ -264,6 +264,13 @@ def test_a_tap_chooses_a_patch_and_a_pixel(show):
     expect_published(explorer_of(page), place=4 * 7 + 2, under="")
     page.touchscreen.tap(*point_of(page, "strip", 0.5, 100.5 / 147))
     expect_published(explorer_of(page), place=100, under="")
+    # A finger that scrolls over the row looks at nothing.
+    x, y = point_of(page, "strip", 0.5, 0.2)
+    page.locator(".layers.strip").dispatch_event(
+        "pointermove", {"pointerType": "touch", "clientX": x, "clientY": y}
+    )
+    page.wait_for_timeout(100)
+    expect_published(explorer_of(page), place=100, under="")
     page.touchscreen.tap(*point_of(page, "sheet", 3.5 / 15, 0.5))
     expect_published(explorer_of(page), patch=3)
     expect_readings(page)
