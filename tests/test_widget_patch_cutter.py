@@ -146,7 +146,7 @@ def test_an_image_that_does_not_fit_is_named(image, message):
         make(image=image, patch=1, place=2)
     # A size or a patch that does not exist is not blamed first.
     with pytest.raises(ValueError, match=message):
-        PatchCutter(image, patch_size=9)
+        PatchCutter(image, patch_size=9, patch_sizes=[5, 7])
     with pytest.raises(ValueError, match=message):
         PatchCutter(image, patch=9999)
 
