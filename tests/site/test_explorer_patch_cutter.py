@@ -198,7 +198,7 @@ def test_a_photograph_that_is_cut_well_shows_as_it_is(show):
 def test_the_size_is_chosen_by_keyboard(show):
     page = show(make(patch=14, place=146))
     slider = page.get_by_label("Patch size")
-    expect(slider).to_have_attribute("aria-valuetext", f"7 {TIMES} 7 pixels")
+    expect(slider).to_have_attribute("aria-valuetext", f"7 {TIMES} 7")
     # From the patch at the bottom right to the one over its middle.
     for key, size, expected in [
         ("ArrowRight", 10, 1 * 3 + 2),
