@@ -135,7 +135,8 @@ def test_a_photograph_of_224_pixels_is_light():
         (np.zeros((3, 5), "uint8"), "image must have the axes"),
         (np.zeros((3, 5, 7), "uint8"), r"\(height width 3\).*\(3, 5, 7\)"),
         (np.zeros((0, 5, 3), "uint8"), "none empty"),
-        (np.zeros((257, 5, 3), "uint8"), r"at most 256 .*\(257, 5, 3\)"),
+        (np.zeros((257, 9, 3), "uint8"), r"at most 256 .*\(257, 9, 3\)"),
+        (np.zeros((90, 257, 3), "uint8"), "at most 256 pixels a side"),
     ],
 )
 def test_an_image_that_does_not_fit_is_named(image, message):
@@ -143,6 +144,11 @@ def test_an_image_that_does_not_fit_is_named(image, message):
         PatchCutter(image)
     with pytest.raises(ValueError, match=message):
         make(image=image, patch=1, place=2)
+    # A size or a patch that does not exist is not blamed first.
+    with pytest.raises(ValueError, match=message):
+        PatchCutter(image, patch_size=9, patch_sizes=[5, 7])
+    with pytest.raises(ValueError, match=message):
+        PatchCutter(image, patch=9999)
 
 
 @pytest.mark.parametrize(

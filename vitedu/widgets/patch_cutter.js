@@ -3,16 +3,16 @@
 const WORDS = {
   label: "Patches: a photograph becomes a sequence",
   size: "Patch size",
-  pixels: "{size} × {size} pixels",
+  pixels: "{size} × {size}",
   order: "Order inside a patch",
   orders: {
-    "c p1 p2": "c p1 p2: colour by colour",
-    "p1 p2 c": "p1 p2 c: pixel by pixel",
+    "c p1 p2": "c p1 p2: by colour",
+    "p1 p2 c": "p1 p2 c: by pixel",
   },
   cut: "Cut",
   cuts: {
-    patches: "(h p1) (w p2): into patches",
-    swapped: "(p1 h) (p2 w): axes swapped",
+    patches: "(h p1) (w p2): patches",
+    swapped: "(p1 h) (p2 w): swapped",
     reshape: "reshape alone",
   },
   channels: ["red", "green", "blue"],

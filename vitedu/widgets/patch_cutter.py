@@ -43,9 +43,9 @@ class PatchCutter(Explorer):
             most 1024 patches. Else those of `SIZES` that fit.
         view: What else to show at first, by the names above: `order` of the
             numbers of a patch, "c p1 p2" or "p1 p2 c"; `cut`, "patches",
-            "swapped" for rows and columns of the pattern confused, or
-            "reshape" for memory cut into equal pieces; `patch`, which is
-            the middle one otherwise; `place`, that of a number in its row.
+            "swapped", with p1 and h, p2 and w exchanged, or "reshape", which
+            is memory in equal pieces; `patch`, the middle one otherwise;
+            `place`, that of a number in its row.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

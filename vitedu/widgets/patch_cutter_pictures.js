@@ -40,12 +40,17 @@ function paintNumbers(canvas, rows, count, colour) {
   for (let n = 0; n < count; n += 1) {
     const column = Math.floor(((n % columns) * width) / columns);
     const at = 4 * (Math.floor(n / columns) * width + column);
-    colour(n).forEach((part, i) => (sums[at + i] += part));
+    const [red, green, blue] = colour(n);
+    sums[at] += red;
+    sums[at + 1] += green;
+    sums[at + 2] += blue;
     sums[at + 3] += 1;
   }
   fill(canvas, { width, height: rows }, []);
-  paint(canvas, (i) => [...sums.subarray(4 * i, 4 * i + 3)].map(
-    (part) => part / sums[4 * i + 3]));
+  paint(canvas, (i) => {
+    const [at, all] = [4 * i, sums[4 * i + 3]];
+    return [sums[at] / all, sums[at + 1] / all, sums[at + 2] / all];
+  });
 }
 
 // Tells which of `rows` x `columns` cells is pointed at. A mouse looks; a
