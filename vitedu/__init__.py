@@ -78,6 +78,7 @@ Exercises
     exercises.chapter_08  the decoder
     exercises.chapter_09  the Transformer
     exercises.chapter_10  decoding
+    exercises.chapter_11  patches
     exercises.chapter_12  the class token and positions
     exercises.chapter_13  the Vision Transformer
     exercises.chapter_14  training a ViT
@@ -96,6 +97,7 @@ Explorers
     widgets.norm_axes            which numbers a norm averages together
     widgets.reverse_trainer      an encoder learns to reverse, in the page
     widgets.model_counter        where parameters, operations and bytes are
+    widgets.patch_cutter         a photograph in patches, and their rows
     widgets.attention_distance   how far each head looks, and where
     widgets.translation          what runs a trained translator in the page
     widgets.translator           what it writes, and where it looks meanwhile
