@@ -581,3 +581,13 @@ def test_labels_of_the_curve_stay_inside_and_apart(show):
                     or other[3] <= top + 4
                 )
                 assert apart, (boxes[i], other)
+
+
+def test_it_lives_in_its_chapter(open_page):
+    page = open_page("chapters/15-counting.html")
+    explorer = page.locator(".vitedu-model-counter")
+    expect(explorer).to_have_count(1)
+    choose(page, "Model", "ViT-L")
+    expect_published(explorer, model="L")
+    counts = parameter_counts(ViTConfig.l16())
+    assert sum(published(explorer)["parameters"]) == sum(counts.values())

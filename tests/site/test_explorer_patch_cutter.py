@@ -5,19 +5,20 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
-    accessibility_faults,
+    expect_accessible_and_inside,
     expect_published,
     explorer_of,
-    overflow,
     published,
 )
 from mounted import expect_readings as expect_same
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.patches import patchify
+from vitedu.photographs import ORIGINAL_VIT, model_input, photograph
 from vitedu.widgets import PatchCutter
 from vitedu.widgets.patch_cutter import readings, sequence
 
+CHAPTER = "chapters/11-patches.html"
 HEIGHT, WIDTH, SIZE = 21, 35, 7
 TOLERANCE = 1e-5
 TILES = 12
@@ -425,8 +426,7 @@ def test_the_explorer_takes_itself_down(show):
 @pytest.mark.parametrize("view", [{}, {"cut": "reshape", "patch_size": 10}])
 def test_accessible_and_inside_the_window(show, theme, width, view):
     page = show(make(**view), theme=theme, width=width)
-    assert accessibility_faults(page) == []
-    assert overflow(page) == 0
+    expect_accessible_and_inside(page)
 
 
 @pytest.mark.parametrize("width", [900, 390])
@@ -449,3 +449,21 @@ def test_nothing_moves_while_one_walks(show, width):
     page.get_by_label("Patch size").press("End")
     expect_published(explorer_of(page), patch_size=10)
     assert explorer_of(page).bounding_box()["height"] == before
+
+
+def test_it_lives_in_its_chapter(open_page):
+    page = open_page(CHAPTER)
+    explorer = page.locator(".vitedu-patches")
+    expect(explorer).to_have_count(1)
+    page.get_by_label("Cut", exact=True).select_option("swapped")
+    expect_published(explorer, cut="swapped")
+    patch(page, 74).click()
+    expect_published(explorer, patch=74)
+    pixels = ORIGINAL_VIT.undo(model_input(photograph("china"))).mul(255)
+    widget = PatchCutter(
+        pixels.round().clamp(0, 255).byte().permute(1, 2, 0).numpy(),
+        patch_size=16,
+        cut="swapped",
+        patch=74,
+    )
+    expect_same(explorer, readings(widget))
