@@ -27,7 +27,7 @@ const WORDS = {
     memory: "Memory in training",
   },
   parts: {
-    patch_embed: "patch embedding",
+    patch_embed: "patches",
     cls_token: "class token",
     pos_embed: "positions",
     qkv: "q, k, v",
