@@ -10,25 +10,26 @@ from vitedu.exercises import chapter_15 as check
 
 def test_parameters_gained_accepts_the_number():
     before, after = (
-        sum(parameter_counts(ViTConfig.b32(image_size=side)).values())
-        for side in (224, 384)
+        sum(parameter_counts(ViTConfig.b32(image_size=size)).values())
+        for size in (224, (256, 384))
     )
     assert check.parameters_gained(after - before)
-    assert check.parameters_gained(72_960.0)
+    assert check.parameters_gained(36_096.0)
 
 
 @pytest.mark.parametrize(
     ("answer", "thought"),
     [
         (0, "something in front of them does"),
-        (95, "each holds 768 numbers"),
-        (144, "some of them are not new"),
-        (110_592, "only those that are new"),
-        (111_360, "only those that are new"),
-        (73_728, "had its position before"),
-        (97_280, "those are pixels"),
-        (95 * 32 * 32 * 3, "count positions for patches of 32"),
-        (72_961, "is not it"),
+        (47, "each holds 768 numbers"),
+        (96, "some of them are not new"),
+        (73_728, "only those that are new"),
+        (74_496, "only those that are new"),
+        (36_864, "had its position before"),
+        (72_960, "a square of 384"),
+        (48_128, "those are pixels"),
+        (47 * 32 * 32 * 3, "count positions for patches of 32"),
+        (36_097, "is not it"),
     ],
 )
 def test_parameters_gained_names_the_mistake(answer, thought):

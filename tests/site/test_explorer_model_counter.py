@@ -37,6 +37,10 @@ PRESETS = {
     "L": ViTConfig.l16,
     "H": ViTConfig.h14,
 }
+NO_PAPER = (
+    "To compare with table 1 of the ViT paper, choose ViT-B, L or H and "
+    "224 px."
+)
 # Width, blocks, heads, ratio; patch, image, classes; batch, fused.
 ODD = [
     (1, 1, 1, 1, 1, 1, 0, 1, False),
@@ -183,9 +187,14 @@ def test_published_totals(show, name, patch, millions, by_classes):
             f"{expected:,}"
         )
         assert sum(published(explorer_of(page))["parameters"]) == expected
-    expect(page.locator(".parameters .vitedu-panel-note")).to_have_text(
-        f"Table 1 of the ViT paper says {millions} M for ViT-{name}."
+    note = page.locator(".parameters .vitedu-panel-note")
+    expect(note).to_have_text(
+        f"Table 1 of the ViT paper says {millions} M for ViT-{name}; what it "
+        "counts, it does not say."
     )
+    # Larger images have more positions, so the paper's number is another's.
+    page.get_by_label("Image", exact=True).press("ArrowRight")
+    expect(note).to_have_text(NO_PAPER)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +367,7 @@ def test_the_width_grows_by_whole_heads(show):
     assert page.get_by_label("Model", exact=True).input_value() == "own"
     expect(page.locator(".vitedu-reading")).to_contain_text("Your model with")
     expect(page.locator(".parameters .vitedu-panel-note")).to_have_text(
-        "Table 1 of the ViT paper has ViT-B, L and H."
+        NO_PAPER
     )
 
 
@@ -536,6 +545,31 @@ def test_accessible_and_inside_the_window(show, theme, width):
     assert overflow(page) == 0
 
 
+@pytest.mark.parametrize("width", [700, 360])
+def test_names_counts_and_shares_stand_apart(show, width):
+    page = show(ModelCounter(num_classes=21_843, batch_size=4096), width=width)
+    for label in ("Width h", "Blocks", "Image"):
+        page.get_by_label(label, exact=True).press("End")
+    expect_published(explorer_of(page), image_size=1536, num_layers=64)
+    gaps = page.locator("tr").evaluate_all(
+        """rows => rows.flatMap(({ cells }) => {
+            const words = document.createRange();
+            const [name, count, share] = [...cells].map((cell) => {
+                words.selectNodeContents(cell);
+                return words.getBoundingClientRect();
+            });
+            return [count.left - name.right, share.left - count.right];
+        })"""
+    )
+    assert min(gaps) >= 7
+    assert page.locator("table").evaluate_all(
+        "all => all.every((t) => t.offsetWidth <= t.parentNode.clientWidth)"
+    )
+    totals = page.locator(".vitedu-panel-title strong")
+    for total_shown in totals.all():
+        assert total_shown.bounding_box()["height"] < 30
+
+
 @pytest.mark.parametrize("width", [830, 390])
 def test_the_room_it_takes_does_not_change(show, width):
     page = show(ModelCounter(), width=width)
@@ -559,8 +593,9 @@ def test_the_room_it_takes_does_not_change(show, width):
 
 def test_labels_of_the_curve_stay_inside_and_apart(show):
     page = show(ModelCounter(image_size=16), width=390)
-    for key in ("Home", "End"):
+    for key, patch in (("Home", 16), ("End", 16), ("End", 4)):
         page.get_by_label("Image", exact=True).press(key)
+        choose(page, "Patch", f"{patch} px")
         page.wait_for_timeout(50)
         boxes = page.locator("svg.share text").evaluate_all(
             """texts => texts.map((text) => {

@@ -10,13 +10,13 @@ from vitedu.checks import Verdict, judge_function, judge_number
 
 def parameters_gained(answer: float | None) -> Verdict:
     """Check exercise 15.1: what a larger image costs ViT-B/32."""
-    width, before, after = 768, 7 * 7, 12 * 12
+    width, before, after = 768, 7 * 7, 8 * 12
     whole = "the table had rows before: only those that are new count as more."
     pixels = "those are pixels; a pixel enters the model, it is no part of it."
     return judge_number(
         answer,
         (after - before) * width,
-        "95 patches more, each with a position of 768 numbers.",
+        "47 patches more, each with a position of 768 numbers.",
         {
             0: "the blocks do not know how many tokens there are, but "
             "something in front of them does.",
@@ -26,6 +26,8 @@ def parameters_gained(answer: float | None) -> Verdict:
             (after + 1) * width: whole,
             (after + 1 - before) * width: "the class token had its position "
             "before.",
+            (12 * 12 - before) * width: "that image would be a square of 384 "
+            "pixels; ours is 256 high.",
             (after - before) * 1024: pixels,
             (after - before) * 3072: "as many numbers has a new piece of the "
             "image, and as many the new positions if patches had 16 pixels; "

@@ -23,20 +23,20 @@ const WORDS = {
   fused: "fused",
   titles: {
     parameters: "Parameters",
-    flops: "Forward pass, one image",
+    flops: "Forward, one image",
     memory: "Memory in training",
   },
   parts: {
-    patch_embed: "patch embedding",
+    patch_embed: "patches",
     cls_token: "class token",
     pos_embed: "positions",
-    qkv: "queries, keys, values",
-    proj: "output projection",
+    qkv: "q, k, v",
+    proj: "output map",
     feed_forward: "MLP",
     norms: "norms",
     head: "head",
-    attention_projections: "attention: projections",
-    attention_products: "attention: products",
+    attention_projections: "projections",
+    attention_products: "products",
     parameters: "parameters",
     gradients: "gradients",
     adam: "Adam’s two means",
@@ -44,8 +44,10 @@ const WORDS = {
     attention: "attention",
     attention_maps: "attention maps",
   },
-  paper: "Table 1 of the ViT paper says {millions} M for {model}.",
-  noPaper: "Table 1 of the ViT paper has ViT-B, L and H.",
+  paper: "Table 1 of the ViT paper says {millions} M for {model}; what it "
+    + "counts, it does not say.",
+  noPaper: "To compare with table 1 of the ViT paper, choose ViT-B, L or H "
+    + "and {side}.",
   flopsNote: "Products: queries with keys, weights with values. A training "
     + "step on the batch: {training}.",
   mapsKept: "Below Adam: what the forward pass keeps for the backward pass, "
@@ -205,11 +207,12 @@ function render({ model, el }) {
   function draw(width, sizes, counted) {
     const { parameters, flops, training, memory, kept, mapBytes } = counted;
     const name = nameOf(sizes);
-    const millions = PAPER_MILLIONS[name];
+    const millions = sizes.imageSize === PAPER_SIDE && PAPER_MILLIONS[name];
     const maps = sizes.fused ? WORDS.mapsDropped : WORDS.mapsKept;
     bars.parameters.update(parameters,
       sentence(millions ? WORDS.paper : WORDS.noPaper, {
         millions, model: WORDS.models[name],
+        side: sentence(WORDS.pixels, { size: PAPER_SIDE }),
       }));
     bars.flops.update(flops, sentence(WORDS.flopsNote, {
       training: flopText(sumOf(training)),

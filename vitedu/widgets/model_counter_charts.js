@@ -112,7 +112,7 @@ function shareCurve() {
     const { tokens, share, crossover } = counted;
     const end = width - right;
     const decades = Math.ceil(
-      Math.log10(Math.max(1e5, tokens, 4 * crossover)),
+      Math.log10(Math.max(1e5, 6 * tokens, 4 * crossover)),
     );
     const x = (count) => left + ((end - left) * Math.log10(count)) / decades;
     const line = Array.from({ length: STEPS + 1 }, (_, i) => {
@@ -121,8 +121,15 @@ function shareCurve() {
       return `${i ? "L" : "M"}${x(count).toFixed(2)} ${y(part).toFixed(2)}`;
     }).join("");
     const [across, down] = [x(tokens), y(share)];
-    // Above the curve is room on its left, but not at its start.
-    const side = across - left < 60 ? "start" : "end";
+    // Above the curve is room on its left, but not at its start; near the
+    // top, where the sides of the image stand, there is room on its right.
+    const near = across - left < 60;
+    const high = share > 0.85;
+    const side = near || high ? "start" : "end";
+    const label = {
+      x: high ? Math.min(across + 4, width - 50) : across + (near ? 2 : -8),
+      y: down + (high ? 22 : -10),
+    };
     const factor = 2 + sizes.mlpRatio;
     root.setAttribute("width", width);
     root.setAttribute("aria-label", sentence(WORDS.sharePicture, {
@@ -137,8 +144,7 @@ function shareCurve() {
       text(x(crossover) + 6, floor - 8, "start", `${factor}h`, "strong"),
       svg("path", { class: "curve", d: line }),
       svg("circle", { class: "point", cx: across, cy: down, r: 5.5 }),
-      text(across + (side === "end" ? -8 : 2), down - 10, side,
-        `${tidy(100 * share)} %`, "strong"),
+      text(label.x, label.y, side, `${tidy(100 * share)} %`, "strong"),
     );
   }
   return { root, update };

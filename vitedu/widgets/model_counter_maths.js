@@ -11,6 +11,8 @@ const FAMILY = {
 };
 // What table 1 of the ViT paper says, in millions.
 const PAPER_MILLIONS = { B: 86, L: 307, H: 632 };
+// The side of the images of its pre-training.
+const PAPER_SIDE = 224;
 
 function nameOf({ dModel, numLayers, numHeads, mlpRatio }) {
   const sizes = String([dModel, numLayers, numHeads]);
