@@ -78,8 +78,13 @@ Exercises
     exercises.chapter_08  the decoder
     exercises.chapter_09  the Transformer
     exercises.chapter_10  decoding
+    exercises.chapter_11  patches
+    exercises.chapter_12  the class token and positions
+    exercises.chapter_13  the Vision Transformer
     exercises.chapter_14  training a ViT
+    exercises.chapter_15  counting
     exercises.chapter_16  looking inside
+    exercises.chapter_18  pretrained weights
 
 Explorers
     widgets                      the classes that a chapter shows
@@ -91,6 +96,8 @@ Explorers
     widgets.head_viewer          where each head looks from a chosen token
     widgets.norm_axes            which numbers a norm averages together
     widgets.reverse_trainer      an encoder learns to reverse, in the page
+    widgets.model_counter        where parameters, operations and bytes are
+    widgets.patch_cutter         a photograph in patches, and their rows
     widgets.attention_distance   how far each head looks, and where
     widgets.translation          what runs a trained translator in the page
     widgets.translator           what it writes, and where it looks meanwhile

@@ -73,7 +73,7 @@ class ViTConfig(BlockConfig):
     Source: Dosovitskiy et al. 2021, sections 3.1 and 4.1, table 1 and
         appendix B.1; `layer_norm_eps` as in the authors' code;
         `distilled` from Touvron et al. 2021, section 4.
-    Derived in: 14-training-a-vit
+    Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
     image_size: int | tuple[int, int] = 224

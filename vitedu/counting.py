@@ -20,6 +20,7 @@ def parameter_counts(config: ViTConfig | TransformerConfig) -> dict[str, int]:
 
     Source: Dosovitskiy et al. 2021, table 1, and Vaswani et al. 2017, table
         3, give the sums, rounded to millions.
+    Derived in: 15-counting
 
     >>> counts = parameter_counts(ViTConfig.b16())
     >>> counts["cls_token"], counts["pos_embed"], counts["head"]

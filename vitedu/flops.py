@@ -29,6 +29,8 @@ def vit_flops(config: ViTConfig, *, batch_size: int = 1) -> dict[str, int]:
         TypeError, ValueError: `config` is no ViTConfig, or `batch_size` no
             integer of at least 1.
 
+    Derived in: 15-counting
+
     >>> round(sum(vit_flops(ViTConfig.b16()).values()) / 1e9, 2)
     35.13
     """
@@ -171,6 +173,7 @@ def training_flops(forward: dict[str, int]) -> dict[str, int]:
 
     Deviates: A kernel that does not keep the attention weights multiplies
         queries by keys once more in the backward pass; that is left out.
+    Derived in: 15-counting
 
     >>> training_flops({"patch_embed": 10, "head": 5})
     {'patch_embed': 20, 'head': 15}
@@ -201,6 +204,7 @@ def pretraining_exaflops(
     Deviates: Three forward passes an image, the usual estimate. The exact
         `training_flops` are lower by the gradient of the pixels, 0.9 % for
         B/32 and less for the others.
+    Derived in: 15-counting
 
     >>> exaflops = pretraining_exaflops(
     ...     ViTConfig.b16(), num_epochs=7, num_images=303_000_000

@@ -50,6 +50,8 @@ def layer_table(config: ViTConfig) -> list[LayerRow]:
     Raises:
         TypeError: `config` is no ViTConfig.
 
+    Derived in: 15-counting
+
     >>> rows = layer_table(ViTConfig.b32(num_classes=5))
     >>> len(rows), rows[0], rows[-1].name
     (199, LayerRow(name='Conv2d-1', shape=(768, 7, 7), parameters=2360064), \
@@ -75,6 +77,8 @@ def called_layers(model: nn.Module, *inputs: Tensor) -> list[LayerRow]:
 
     Raises:
         TypeError: `model` is no module, or one inside returns no tensor.
+
+    Derived in: 15-counting
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must be a module, got {type(model).__name__}")
@@ -126,6 +130,8 @@ def printed_totals(
     Raises:
         TypeError, ValueError: `rows` is no list of LayerRows, or
             `input_shape` holds something else than integers of at least 1.
+
+    Derived in: 15-counting
 
     >>> rows = layer_table(ViTConfig.b32(num_classes=5))
     >>> totals = printed_totals(rows, (3, 224, 224))

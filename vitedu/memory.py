@@ -27,6 +27,8 @@ def attention_map_bytes(
     Raises:
         TypeError, ValueError: A number is no integer of at least 1.
 
+    Derived in: 15-counting
+
     >>> round(attention_map_bytes(12, 197) / 1024**2, 2)
     1.78
     """
@@ -53,6 +55,8 @@ def training_state_bytes(
 
     Raises:
         TypeError: `config` is no config of a model.
+
+    Derived in: 15-counting
 
     >>> training_state_bytes(ViTConfig.digits())["adam"]
     1089104
@@ -92,6 +96,7 @@ def activation_bytes(
 
     Deviates: Measured with PyTorch 2.13 on a CPU; other kernels keep other
         copies.
+    Derived in: 15-counting
 
     >>> config = ViTConfig.b16()
     >>> kept = activation_bytes(config), activation_bytes(config, fused=True)

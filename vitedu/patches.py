@@ -33,7 +33,7 @@ def patchify(
     Source: Dosovitskiy et al. 2021, section 3.1.
     Deviates: The paper does not fix the order inside a patch; its code has
         (row, column, channel).
-    Derived in: 14-training-a-vit
+    Derived in: 11-patches
 
     >>> import torch
     >>> image = torch.arange(16).reshape(1, 1, 4, 4)
@@ -76,7 +76,7 @@ def unpatchify(
             hold whole channels.
 
     Source: Dosovitskiy et al. 2021, section 3.1.
-    Derived in: 14-training-a-vit
+    Derived in: 11-patches
     """
     require.rank("patches", patches, "batch patch values")
     p1, p2 = require.sides("patch_size", patch_size)
@@ -120,7 +120,7 @@ class PatchEmbed(nn.Module):
 
     Source: Dosovitskiy et al. 2021, section 3.1, equation 1.
     Deviates: `norm` is not in the paper; some ViTs have it.
-    Derived in: 14-training-a-vit
+    Derived in: 11-patches
     """
 
     def __init__(

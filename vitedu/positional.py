@@ -239,6 +239,7 @@ def interpolate_positions(
 
     Source: Dosovitskiy et al. 2021, section 3.2.
     Deviates: The paper names no method; its code is bilinear.
+    Derived in: 12-class-token-and-positions
     """
     require.rank("weight", weight, "1 position d_model")
     require.floating("weight", weight)

@@ -84,6 +84,7 @@ def load_vit(
         positions are interpolated in two dimensions.
     Deviates: safetensors have no checksum: a number that changed on the disk
         is found only if it became infinite or NaN. The .npz have one.
+    Derived in: 18-pretrained-weights
     """
     if not isinstance(config, ViTConfig):
         raise TypeError(

@@ -49,7 +49,7 @@ class VisionTransformer(nn.Module):
         1e-6. With "truncated_normal", patch weights stay as PyTorch draws
         them, and the cut, at 2, is a hundred standard deviations away: both
         as in timm.
-    Derived in: 14-training-a-vit
+    Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
     def __init__(self, config: ViTConfig) -> None:

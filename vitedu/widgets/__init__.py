@@ -5,7 +5,9 @@ from vitedu.widgets.attention_plane import AttentionPlane
 from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
+from vitedu.widgets.model_counter import ModelCounter
 from vitedu.widgets.norm_axes import NormAxes
+from vitedu.widgets.patch_cutter import PatchCutter
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
@@ -17,7 +19,9 @@ __all__ = [
     "DecodingSteps",
     "HeadViewer",
     "MaskEditor",
+    "ModelCounter",
     "NormAxes",
+    "PatchCutter",
     "PositionalEncoding",
     "ReverseTrainer",
     "SoftmaxScaling",

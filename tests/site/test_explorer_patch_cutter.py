@@ -1,0 +1,451 @@
+"""PatchCutter in the browser: its numbers, its pictures, its controls."""
+
+import numpy as np
+import pytest
+import torch
+from mounted import (
+    EXPLORER,
+    accessibility_faults,
+    expect_published,
+    explorer_of,
+    overflow,
+    published,
+)
+from mounted import expect_readings as expect_same
+from playwright.sync_api import Locator, Page, expect
+
+from vitedu.patches import patchify
+from vitedu.widgets import PatchCutter
+from vitedu.widgets.patch_cutter import readings, sequence
+
+HEIGHT, WIDTH, SIZE = 21, 35, 7
+TOLERANCE = 1e-5
+TILES = 12
+TIMES = "\N{MULTIPLICATION SIGN}"
+# How much a number lightens the colours that it is not.
+OTHERS = 0.35
+
+
+def make_image(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 256, (height, width, 3), dtype="uint8")
+
+
+def make(**changes) -> PatchCutter:
+    arguments = {
+        "image": make_image(),
+        "patch_sizes": [3, 5, 7, 10],
+        "patch_size": SIZE,
+    }
+    return PatchCutter(**arguments | changes)
+
+
+def canvas(page: Page, name: str) -> np.ndarray:
+    """Return the colours of a picture, (row, column, 3)."""
+    width, height, data = page.locator(f".layers.{name} canvas").evaluate(
+        """canvas => {
+            const {width, height} = canvas;
+            const context = canvas.getContext("2d");
+            const {data} = context.getImageData(0, 0, width, height);
+            return [width, height, Array.from(data)];
+        }"""
+    )
+    return np.reshape(data, (height, width, 4))[..., :3]
+
+
+def tiles(page: Page) -> np.ndarray:
+    """Return (place, number, channel) of the numbers that stand there."""
+    texts = page.locator(".numbers li").evaluate_all(
+        """tiles => tiles.map((tile) =>
+            ["place", "number", "channel"].map((name) =>
+                tile.querySelector("." + name).textContent))"""
+    )
+    return np.array([[int(a), int(b), "RGB".index(c)] for a, b, c in texts])
+
+
+def patch(page: Page, index: int) -> Locator:
+    return page.locator(".patch").nth(index)
+
+
+def drawn(page: Page, name: str, attribute: str) -> str:
+    return page.locator(f".{name}.over").first.get_attribute(attribute)
+
+
+def click_at(page: Page, name: str, down: float, right: float) -> None:
+    point = point_of(page, name, down, right)
+    page.mouse.click(*point)
+
+
+def point_of(page: Page, name: str, down: float, right: float):
+    """Return where shares of the height and width of a picture are."""
+    layers = page.locator(f".layers.{name}")
+    layers.scroll_into_view_if_needed()
+    box = layers.bounding_box()
+    return box["x"] + right * box["width"], box["y"] + down * box["height"]
+
+
+def expect_readings(page: Page, image: np.ndarray | None = None) -> dict:
+    """Compare all that the page shows with the Python twin."""
+    root = explorer_of(page)
+    shown = published(root)
+    image = make_image() if image is None else image
+    view = {name: shown[name] for name in ("order", "cut", "patch", "place")}
+    if shown["under"] != "":
+        view["place"] = shown["under"]
+    widget = make(image=image, patch_size=shown["patchSize"], **view)
+    expect_same(root, readings(widget))
+    rows = sequence(image, widget.patch_size, widget.order, widget.cut)
+    number = tiles(page)
+    first = widget.place - widget.place % TILES
+    row = rows[widget.patch, first : first + TILES]
+    np.testing.assert_array_equal(number[:, 1], row)
+    np.testing.assert_array_equal(number[:, 0], first + np.arange(len(row)))
+    return shown
+
+
+@pytest.mark.parametrize("size", [3, 5, 7, 10])
+@pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
+def test_the_numbers_are_those_of_patchify(show, size, order):
+    image = make_image()
+    last = 3 * size * size - 1
+    page = show(make(patch_size=size, order=order, patch=1, place=last))
+    rows, columns = HEIGHT // size, WIDTH // size
+    kept = torch.tensor(image[: rows * size, : columns * size])
+    expected = patchify(kept.permute(2, 0, 1)[None].double(), size)[0]
+    if order == "p1 p2 c":
+        pixels = expected.view(len(expected), 3, -1)
+        expected = pixels.transpose(1, 2).flatten(1)
+    every = canvas(page, "sheet")
+    for channel in range(3):
+        np.testing.assert_allclose(
+            every[..., channel], expected, atol=TOLERANCE
+        )
+    own = canvas(page, "strip")[0].max(axis=1)
+    np.testing.assert_allclose(own, expected[1], atol=TOLERANCE)
+    number = tiles(page)
+    np.testing.assert_allclose(
+        number[:, 1], expected[1, number[:, 0]], atol=TOLERANCE
+    )
+    assert number[-1, 0] == last
+    expect_readings(page)
+
+
+@pytest.mark.parametrize("cut", ["patches", "swapped", "reshape"])
+@pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
+def test_every_cut_is_that_of_the_python_twin(show, cut, order):
+    page = show(make(cut=cut, order=order, patch=8, place=101))
+    rows = sequence(make_image(), SIZE, order, cut)
+    np.testing.assert_array_equal(canvas(page, "sheet")[..., 0], rows)
+    origin = np.arange(3 * HEIGHT * WIDTH).reshape(HEIGHT, WIDTH, 3)
+    channels = sequence(origin, SIZE, order, cut)[8] % 3
+    own = np.eye(3)[channels]
+    colours = rows[8][:, None] * (own + OTHERS * (1 - own))
+    np.testing.assert_allclose(canvas(page, "strip")[0], colours, atol=0.51)
+    np.testing.assert_array_equal(tiles(page)[:, 2], channels[96:108])
+    expect_readings(page)
+
+
+@pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
+@pytest.mark.parametrize("cut", ["patches", "swapped", "reshape"])
+def test_the_enlarged_patch_is_what_the_row_is_taken_for(show, order, cut):
+    page = show(make(order=order, cut=cut, patch=8))
+    row = sequence(make_image(), SIZE, order, cut)[8]
+    if order == "c p1 p2":
+        expected = row.reshape(3, SIZE, SIZE).transpose(1, 2, 0)
+    else:
+        expected = row.reshape(SIZE, SIZE, 3)
+    np.testing.assert_array_equal(canvas(page, "enlarged"), expected)
+    if cut == "patches":
+        np.testing.assert_array_equal(expected, make_image()[7:14, 21:28])
+
+
+@pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
+@pytest.mark.parametrize("cut", ["swapped", "reshape"])
+def test_pixels_of_a_scrambled_patch_are_marked(show, order, cut):
+    page = show(make(order=order, cut=cut, patch=8))
+    origin = np.arange(3 * HEIGHT * WIDTH).reshape(HEIGHT, WIDTH, 3)
+    of_patch = np.isin(origin, sequence(origin, SIZE, order, cut)[8]).any(-1)
+    shown = canvas(page, "photograph")
+    marked = (shown == [255, 221, 0]).all(-1)
+    np.testing.assert_array_equal(marked, of_patch)
+    others = make_image()[~of_patch] * 0.45
+    np.testing.assert_allclose(shown[~of_patch], others, atol=0.51)
+    expect(page.locator(".of-photograph")).to_contain_text(
+        f"Yellow: the {of_patch.sum()} pixels"
+    )
+    # The square it is taken for is where the patch should be.
+    assert drawn(page, "outline", "x") == "21"
+    assert drawn(page, "outline", "y") == "7"
+    expect(page.locator(".photograph")).to_have_class(
+        "layers photograph taken-for"
+    )
+
+
+def test_a_photograph_that_is_cut_well_shows_as_it_is(show):
+    page = show(make(patch=8))
+    np.testing.assert_array_equal(canvas(page, "photograph"), make_image())
+    expect(page.locator(".photograph")).to_have_class("layers photograph")
+    box = page.locator(".layers.photograph").bounding_box()
+    outline = page.locator(".outline.over").bounding_box()
+    assert outline["x"] - box["x"] == pytest.approx(
+        box["width"] * 21 / WIDTH, abs=2
+    )
+    assert outline["width"] == pytest.approx(
+        box["width"] * SIZE / WIDTH, abs=4
+    )
+
+
+def test_the_size_is_chosen_by_keyboard(show):
+    page = show(make(patch=14, place=146))
+    slider = page.get_by_label("Patch size")
+    expect(slider).to_have_attribute("aria-valuetext", f"7 {TIMES} 7")
+    # From the patch at the bottom right to the one over its middle.
+    for key, size, expected in [
+        ("ArrowRight", 10, 1 * 3 + 2),
+        ("Home", 3, 5 * 11 + 8),
+        ("ArrowRight", 5, 3 * 7 + 5),
+    ]:
+        slider.press(key)
+        expect_published(explorer_of(page), patch_size=size)
+        shown = expect_readings(page)
+        assert shown["place"] == 0
+        assert shown["patch"] == expected
+        patches = (HEIGHT // size) * (WIDTH // size)
+        expect(page.locator(".patch")).to_have_count(patches)
+        last = 3 * size * size - 1
+        expect(page.get_by_label("Number in the row")).to_have_attribute(
+            "max", str(last)
+        )
+
+
+def test_a_border_that_is_left_over_is_said_and_shown(show):
+    page = show(make(patch_size=10))
+    reading = page.locator(".vitedu-reading")
+    expect(reading).to_contain_text(
+        f"10 does not divide 21 {TIMES} 35: the last 1 of 21 pixel rows and "
+        "the last 5 of 35 pixel columns are in no patch."
+    )
+    path = page.locator(".leftover").get_attribute("d")
+    assert path == "M0 20H30V0H35V21H0z"
+    page.get_by_label("Patch size").press("ArrowLeft")
+    expect_published(explorer_of(page), patch_size=7)
+    expect(reading).not_to_contain_text("does not divide")
+
+
+def test_order_and_cut_are_chosen(show):
+    page = show(make(patch=8, place=101))
+    for label, name, option, note in [
+        ("Order inside a patch", "order", "p1 p2 c", "stand side by side"),
+        ("Cut", "cut", "swapped", "stand side by side"),
+        ("Cut", "cut", "reshape", "as (h w c)"),
+        ("Order inside a patch", "order", "c p1 p2", "as (c h w)"),
+        ("Cut", "cut", "patches", "then the greens"),
+    ]:
+        page.get_by_label(label, exact=True).select_option(option)
+        expect_published(explorer_of(page), **{name: option})
+        expect(page.locator(".of-row")).to_contain_text(note)
+        expect_readings(page)
+
+
+def test_a_click_chooses_a_patch(show):
+    page = show(make())
+    patch(page, 11).click()
+    expect_published(explorer_of(page), patch=11, row=2, column=1)
+    expect(patch(page, 11)).to_have_attribute("aria-checked", "true")
+    expect(page.locator(".patch[aria-checked=true]")).to_have_count(1)
+    expect_readings(page)
+
+
+def test_a_tap_chooses_a_patch_and_a_pixel(show):
+    page = show(make(), width=390, has_touch=True)
+    patch(page, 12).tap()
+    expect_published(explorer_of(page), patch=12)
+    page.touchscreen.tap(*point_of(page, "enlarged", 4.5 / 7, 2.5 / 7))
+    expect_published(explorer_of(page), place=4 * 7 + 2, under="")
+    page.touchscreen.tap(*point_of(page, "strip", 0.5, 100.5 / 147))
+    expect_published(explorer_of(page), place=100, under="")
+    # A finger that scrolls over the row looks at nothing.
+    x, y = point_of(page, "strip", 0.5, 0.2)
+    page.locator(".layers.strip").dispatch_event(
+        "pointermove", {"pointerType": "touch", "clientX": x, "clientY": y}
+    )
+    page.wait_for_timeout(100)
+    expect_published(explorer_of(page), place=100, under="")
+    page.touchscreen.tap(*point_of(page, "sheet", 3.5 / 15, 0.5))
+    expect_published(explorer_of(page), patch=3)
+    expect_readings(page)
+
+
+def test_arrow_keys_go_from_patch_to_patch(show):
+    page = show(make(patch=3))
+    patch(page, 3).focus()
+    for key, expected in [
+        ("ArrowRight", 4),
+        ("ArrowRight", 5),
+        ("ArrowLeft", 4),
+        ("ArrowUp", 4),
+        ("ArrowDown", 9),
+        ("ArrowDown", 14),
+        ("ArrowDown", 14),
+        ("ArrowRight", 14),
+        ("ArrowUp", 9),
+    ]:
+        page.keyboard.press(key)
+        expect_published(explorer_of(page), patch=expected)
+        expect(patch(page, expected)).to_be_focused()
+    expect_readings(page)
+    expect(page.locator(".patch[tabindex='0']")).to_have_count(1)
+    # Other patches, another size: the keys still find them.
+    page.get_by_label("Patch size").press("Home")
+    expect_published(explorer_of(page), patch_size=3)
+    patch(page, 50).click()
+    page.keyboard.press("ArrowDown")
+    expect_published(explorer_of(page), patch=61)
+    expect(patch(page, 61)).to_be_focused()
+
+
+@pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
+def test_a_pixel_points_into_the_row(show, order):
+    page = show(make(order=order, patch=8, place=5))
+    spoken = page.locator("[aria-live=polite]").text_content()
+    page.mouse.move(*point_of(page, "enlarged", 4.5 / 7, 2.5 / 7))
+    inside = {"c p1 p2": 30, "p1 p2 c": 90}[order]
+    expect_published(explorer_of(page), under=inside, place=5)
+    shown = expect_readings(page)
+    image = make_image()
+    assert shown["value"] == image[7 + 4, 21 + 2, 0]
+    assert (shown["pixelRow"], shown["pixelColumn"]) == (11, 23)
+    ticks = page.locator(".tick.over").evaluate_all(
+        "ticks => ticks.map((tick) => tick.getAttribute('d'))"
+    )
+    steps = {"c p1 p2": (30, 79, 128), "p1 p2 c": (90, 91, 92)}[order]
+    assert ticks == [f"M{step + 0.5} 0V1" for step in steps]
+    expect(page.locator(".tick.over.looked")).to_have_count(1)
+    expect(page.locator(".numbers .looked .place")).to_have_text(str(inside))
+    page.wait_for_timeout(400)
+    assert page.locator("[aria-live=polite]").text_content() == spoken
+    page.mouse.move(1, 1)
+    expect_published(explorer_of(page), under="", place=5)
+
+
+@pytest.mark.parametrize(
+    ("order", "pixel"), [("c p1 p2", (0, 2)), ("p1 p2 c", (4, 5))]
+)
+def test_a_number_of_the_row_points_to_its_pixel(show, order, pixel):
+    page = show(make(order=order, patch=8))
+    place = {"c p1 p2": 100, "p1 p2 c": 100}[order]
+    page.mouse.move(*point_of(page, "strip", 0.5, (place + 0.5) / 147))
+    expect_published(explorer_of(page), under=place, place=0)
+    assert drawn(page, "pixel", "y") == str(pixel[0])
+    assert drawn(page, "pixel", "x") == str(pixel[1])
+    expect_readings(page)
+    click_at(page, "strip", 0.5, (place + 0.5) / 147)
+    expect_published(explorer_of(page), place=place)
+    # The way to the pixel goes along the rows above it.
+    way = page.locator(".way.over").get_attribute("d")
+    assert way.count("M") == 1
+    assert way.count("L") == pixel[0]
+    assert way.endswith(f"H{pixel[1] + 0.5}")
+
+
+def test_the_slider_walks_along_the_row(show):
+    page = show(make(patch=8, place=0))
+    slider = page.get_by_label("Number in the row")
+    for key, expected in [("ArrowRight", 1), ("End", 146), ("ArrowLeft", 145)]:
+        slider.press(key)
+        expect_published(explorer_of(page), place=expected)
+        expect(slider).to_have_attribute(
+            "aria-valuetext", f"{expected}, of 0 to 146"
+        )
+        expect_readings(page)
+
+
+def test_a_row_of_the_sequence_is_chosen(show):
+    page = show(make(patch=0))
+    click_at(page, "sheet", 13.5 / 15, 0.3)
+    expect_published(explorer_of(page), patch=13)
+    assert drawn(page, "line", "y") == "13"
+    expect_readings(page)
+
+
+def test_the_line_says_what_is_there(show):
+    page = show(make(patch=8, place=101))
+    value = make_image()[7, 24, 2]
+    reading = page.locator(".vitedu-reading")
+    expect(reading).to_have_text(
+        f"3 {TIMES} 5 = 15 patches of 7 {TIMES} 7 {TIMES} 3 = 147 numbers. "
+        "Patch 8 is row 1, column 3. Its number 101 is blue of its pixel in "
+        f"row 0, column 3: {value}."
+    )
+    page.get_by_label("Cut", exact=True).select_option("swapped")
+    value = make_image()[0 * 3 + 1, 3 * 5 + 3, 2]
+    expect(reading).to_contain_text(
+        "Patch 8 is taken for row 1, column 3, its number 101 for blue of "
+        "the pixel there in row 0, column 3. It is blue of the photograph's "
+        f"pixel in row 1, column 18: {value}."
+    )
+    expect(page.locator("[aria-live=polite]")).to_have_text(
+        reading.text_content()
+    )
+
+
+def test_many_numbers_that_share_a_column_are_averaged(show):
+    image = make_image(40, 20)
+    page = show(make(image=image, patch_size=20, patch_sizes=[20]))
+    rows = sequence(image, 20)
+    columns = np.arange(1200) * 1024 // 1200
+    counts = np.bincount(columns)
+    expected = [np.bincount(columns, row) / counts for row in rows]
+    shown = canvas(page, "sheet")
+    assert shown.shape == (2, 1024, 3)
+    for channel in range(3):
+        np.testing.assert_allclose(shown[..., channel], expected, atol=0.51)
+
+
+def test_two_views_of_a_model_move_together(show):
+    page = show(make(), views=2)
+    first, second = page.locator(EXPLORER).all()
+    first.locator(".patch").nth(9).click()
+    first.get_by_label("Cut", exact=True).select_option("reshape")
+    first.get_by_label("Number in the row").press("End")
+    expect_published(second, patch=9, cut="reshape", place=146)
+    first.get_by_label("Patch size").press("End")
+    expect_published(second, patch_size=10, place=0)
+    expect(second.locator(".patch")).to_have_count(6)
+
+
+def test_the_explorer_takes_itself_down(show):
+    page = show(make())
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator(EXPLORER)).to_have_count(0)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [900, 390])
+@pytest.mark.parametrize("view", [{}, {"cut": "reshape", "patch_size": 10}])
+def test_accessible_and_inside_the_window(show, theme, width, view):
+    page = show(make(**view), theme=theme, width=width)
+    assert accessibility_faults(page) == []
+    assert overflow(page) == 0
+
+
+@pytest.mark.parametrize("width", [900, 390])
+def test_nothing_moves_while_one_walks(show, width):
+    page = show(make(patch=0), width=width)
+    before = explorer_of(page).bounding_box()["height"]
+    patch(page, 14).click()
+    page.get_by_label("Number in the row").press("End")
+    expect_published(explorer_of(page), patch=14, place=146)
+    assert explorer_of(page).bounding_box()["height"] == before
+    for label, option in [
+        ("Cut", "reshape"),
+        ("Cut", "swapped"),
+        ("Order inside a patch", "p1 p2 c"),
+        ("Cut", "reshape"),
+    ]:
+        page.get_by_label(label, exact=True).select_option(option)
+        page.wait_for_timeout(100)
+        assert explorer_of(page).bounding_box()["height"] == before
+    page.get_by_label("Patch size").press("End")
+    expect_published(explorer_of(page), patch_size=10)
+    assert explorer_of(page).bounding_box()["height"] == before

@@ -1,0 +1,212 @@
+"""Checks of the exercises of chapter 13, the Vision Transformer."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from vitedu.checks import Verdict, judge_function, judge_number
+
+_WIDTH = 5
+
+
+def larger_image(answer: int | None) -> Verdict:
+    """Check exercise 13.1: what 384 pixels instead of 224 add to a S/16."""
+    before, after, width = (224 // 16) ** 2, (384 // 16) ** 2, 384
+    more = after - before
+    return judge_number(
+        answer,
+        more * width,
+        "there are 380 patches more, and each has a position of its own, "
+        "384 numbers.",
+        {
+            0: "blocks, patch embedding and head do not depend on the size "
+            "of the image. One part does.",
+            more: "that many patches are new. What is learned for each of "
+            "them, and how many numbers is it?",
+            (more + 1) * width: "there is one class token, whatever the size; "
+            "it has its position already.",
+            (after + 1) * width: "that is the whole new table; the old one "
+            "is no longer needed.",
+            after * width: "that is the table for the patches; the old one "
+            "is no longer needed.",
+            more * 768: "768 is the width of Base, and the number of values "
+            "in a patch; a token of Small is 384 wide.",
+            (384 - 224) * width: "that counts pixels of a side; count "
+            "patches.",
+        },
+        tolerance=0,
+    )
+
+
+class _Block(nn.Module):
+    """A share to learn and a bend: wrong orders give other numbers."""
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = nn.Parameter(torch.full((), share, dtype=torch.float64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.mean(dim=1, keepdim=True)
+        return x + self.share * mean + (self.share * x).sin()
+
+
+def missing_class(candidate: Callable[..., nn.Module]) -> Verdict:
+    """Check exercise 13.2: ``candidate(make_block, depth)``, a module."""
+    for depth in (3, 1):
+        made: list[_Block] = []
+
+        def make_block(made: list[_Block] = made) -> _Block:
+            made.append(_Block(0.5 - 0.3 * len(made)))
+            return made[-1]
+
+        try:
+            model = candidate(make_block, depth)
+            if not isinstance(model, nn.Module):
+                return Verdict(
+                    False,
+                    "your class makes something of the type "
+                    f"{type(model).__name__}; a model has to be a module.",
+                )
+            verdict = _judge_stack(model, made, depth)
+        except Exception as error:
+            return Verdict(
+                False,
+                f"depth {depth}: your class stopped with "
+                f"{type(error).__name__}: {error}",
+            )
+        if not verdict:
+            return Verdict(False, f"depth {depth}: {verdict.message}")
+    return Verdict(True, "every block is its own, learns, and has its turn.")
+
+
+def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
+    if len(made) == 1 < depth:
+        return Verdict(
+            False,
+            "all blocks of your model are one and the same, with one set of "
+            "weights.",
+        )
+    if len(made) != depth:
+        return Verdict(
+            False, f"your model has made {len(made)} blocks, not {depth}."
+        )
+    known = {id(parameter) for parameter in model.parameters()}
+    if not all(id(block.share) in known for block in made):
+        return Verdict(
+            False,
+            f"model.parameters() holds {len(known)} of {depth} weights; an "
+            "optimiser would train no others.",
+        )
+    if len(known) > depth:
+        return Verdict(
+            False,
+            "your model has weights that are in no block. The norm at the "
+            "end belongs to the head of that article.",
+        )
+
+    def in_turn(x: Tensor, blocks: list[_Block] = made) -> Tensor:
+        for block in blocks:
+            x = block(x)
+        return x
+
+    def plus_again(x: Tensor) -> Tensor:
+        for block in made:
+            x = x + in_turn(x, [block])
+        return x
+
+    return judge_function(
+        model,
+        in_turn,
+        {
+            "your blocks run in the wrong order.": lambda x: in_turn(
+                x, made[::-1]
+            ),
+            "only the last block counts: each has to read what the one "
+            "before it returned.": lambda x: in_turn(x, made[-1:]),
+            "only the first block runs.": lambda x: in_turn(x, made[:1]),
+            "you add x to what a block returns; its plus signs are "
+            "inside.": plus_again,
+            "nothing happens to the tokens.": lambda x: x,
+        },
+        {"a batch": (_draw(2, 7, _WIDTH),), "another": (_draw(3, 2, _WIDTH),)},
+    )
+
+
+def forward_pass(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 13.3: from patches to logits, past five parts."""
+    # What can be told apart from outside, without naming the line.
+    wrong = {
+        "all images get the same logits.": _vit(
+            token="after", positions="after"
+        ),
+        "all images still get the same logits.": _vit(token="after"),
+        "images get logits of their own now. But when the patches of an "
+        "image change places, its logits stay the same.": _vit(
+            positions="after"
+        ),
+        "patches may not change places any more. But the logits do not "
+        "depend on the first position.": _vit(positions="patches"),
+        "the positions are missing: when the patches of an image change "
+        "places, its logits stay the same.": _vit(positions="never"),
+        "the norm at the end is missing.": _vit(norm=False),
+        "the head is to read the class token, not the mean.": _vit(
+            read=lambda x: x.mean(dim=1)
+        ),
+        "the head reads the last patch.": _vit(read=lambda x: x[:, -1]),
+    }
+    count = 7
+    weights = _draw(_WIDTH, 3)
+    parts = (
+        _draw(1, 1, _WIDTH),
+        _draw(1, 1 + count, _WIDTH),
+        [_Block(0.6), _Block(-0.4)],
+        _norm,
+        lambda x: x @ weights,
+    )
+    patches = _draw(2, count, _WIDTH, seed=1)
+    cases = {
+        "two images": (patches, *parts),
+        "patches in another order": (patches.flip(1), *parts),
+    }
+    return judge_function(candidate, _vit(), wrong, cases)
+
+
+def _vit(
+    *,
+    token: str = "before",
+    positions: str = "before",
+    norm: bool = True,
+    read: Callable[[Tensor], Tensor] = lambda x: x[:, 0],
+) -> Callable[..., Tensor]:
+    """Return the forward pass of exercise 13.3, with parts elsewhere."""
+
+    def vit(x, cls_token, table, blocks, last_norm, head):
+        def prepended(x):
+            return torch.cat([cls_token.expand(len(x), -1, -1), x], dim=1)
+
+        if positions == "patches" or (positions, token) == ("before", "after"):
+            x = x + table[:, 1:]
+        if token == "before":
+            x = prepended(x)
+        if (positions, token) == ("before", "before"):
+            x = x + table
+        for block in blocks:
+            x = block(x)
+        if token == "after":
+            x = prepended(x)
+        if positions == "after":
+            x = x + table
+        return head(read(last_norm(x) if norm else x))
+
+    return vit
+
+
+def _norm(x: Tensor) -> Tensor:
+    centred = x - x.mean(dim=-1, keepdim=True)
+    return centred / centred.square().mean(dim=-1, keepdim=True).sqrt()
+
+
+def _draw(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)

@@ -1,0 +1,100 @@
+"""Checks of the exercises of chapter 15, counting."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from vitedu.checks import Verdict, judge_function, judge_number
+
+
+def parameters_gained(answer: float | None) -> Verdict:
+    """Check exercise 15.1: what a larger image costs ViT-B/32."""
+    width, before, after = 768, 7 * 7, 12 * 12
+    whole = "the table had rows before: only those that are new count as more."
+    pixels = "those are pixels; a pixel enters the model, it is no part of it."
+    return judge_number(
+        answer,
+        (after - before) * width,
+        "95 patches more, each with a position of 768 numbers.",
+        {
+            0: "the blocks do not know how many tokens there are, but "
+            "something in front of them does.",
+            after - before: "those are the new rows; each holds 768 numbers.",
+            after: "those are rows, and some of them are not new.",
+            after * width: whole,
+            (after + 1) * width: whole,
+            (after + 1 - before) * width: "the class token had its position "
+            "before.",
+            (after - before) * 1024: pixels,
+            (after - before) * 3072: "as many numbers has a new piece of the "
+            "image, and as many the new positions if patches had 16 pixels; "
+            "count positions for patches of 32.",
+        },
+        tolerance=0,
+    )
+
+
+def windowed_flops(candidate: Callable[..., int]) -> Verdict:
+    """Check exercise 15.2: ``candidate(batch, tokens, d_model, window)``."""
+    wrong = {
+        "every token still attends to all tokens.": _flops(lambda s, w: s * s),
+        "these are the pairs of one window; how many windows are there?": (
+            _flops(lambda s, w: w * w)
+        ),
+        "these are the keys of one token; every token asks.": _flops(
+            lambda s, w: w
+        ),
+        "you pair whole windows with each other; pair tokens.": _flops(
+            lambda s, w: (s // w) ** 2
+        ),
+        "you count the pairs once: queries meet keys, and weights meet "
+        "values.": _flops(lambda s, w: s * w / 2),
+        "the linear layers work on all tokens, not on one window.": _flops(
+            lambda s, w: s * w, rows=lambda s, w: w
+        ),
+        "that is one window; how many are there?": _flops(
+            lambda s, w: w * w, rows=lambda s, w: w
+        ),
+        "the feed-forward network is missing.": _flops(linear=8),
+        "the four maps of the attention are missing.": _flops(linear=16),
+        "the linear layers are missing.": _flops(linear=0),
+        "the attention products are missing.": _flops(lambda s, w: 0),
+        "a multiplication with its addition counts as two.": _halved,
+        "the batch is missing.": lambda b, s, h, w: _flops()(1, s, h, w),
+    }
+    cases = {
+        f"{b} sequences of {s} tokens, windows of {w}": (b, s, h, w)
+        for b, s, h, w in ((3, 35, 11, 7), (2, 35, 13, 5), (5, 26, 17, 13))
+    }
+
+    def answer(*sizes: int) -> object:
+        found = candidate(*sizes)
+        return (
+            torch.tensor(float(found))
+            if isinstance(found, int | float)
+            else found
+        )
+
+    verdict = judge_function(answer, _flops(), wrong, cases)
+    message = verdict.message.replace("a tensor is", "a number is")
+    return Verdict(verdict.right, message)
+
+
+def _flops(
+    pairs: Callable[[int, int], float] = lambda s, w: s * w,
+    rows: Callable[[int, int], int] = lambda s, w: s,
+    linear: int = 24,
+) -> Callable[..., Tensor]:
+    """Return the count, with a part exchanged if one is given."""
+
+    def count(b: int, s: int, h: int, w: int) -> Tensor:
+        return torch.tensor(
+            float(b * (linear * rows(s, w) * h**2 + 4 * pairs(s, w) * h))
+        )
+
+    return count
+
+
+def _halved(*sizes: int) -> Tensor:
+    return _flops()(*sizes) / 2

@@ -1,0 +1,268 @@
+// Where a Vision Transformer's parameters, operations and memory are.
+
+const WORDS = {
+  label: "Counter: parameters, operations and memory of a ViT",
+  model: "Model",
+  models: {
+    Ti: "ViT-Ti", S: "ViT-S", B: "ViT-B", L: "ViT-L", H: "ViT-H",
+    own: "your own sizes",
+  },
+  patchSize: "Patch",
+  imageSize: "Image",
+  pixels: "{size} px",
+  dModel: "Width h",
+  numLayers: "Blocks",
+  numHeads: "Heads",
+  mlpRatio: "MLP width",
+  ofWidth: "{ratio}h",
+  numClasses: "Classes",
+  noHead: "0 (no head)",
+  batchSize: "Batch",
+  attention: "Attention",
+  written: "written out",
+  fused: "fused",
+  titles: {
+    parameters: "Parameters",
+    flops: "Forward pass, one image",
+    memory: "Memory in training",
+  },
+  parts: {
+    patch_embed: "patch embedding",
+    cls_token: "class token",
+    pos_embed: "positions",
+    qkv: "queries, keys, values",
+    proj: "output projection",
+    feed_forward: "MLP",
+    norms: "norms",
+    head: "head",
+    attention_projections: "attention: projections",
+    attention_products: "attention: products",
+    parameters: "parameters",
+    gradients: "gradients",
+    adam: "Adam’s two means",
+    images: "images",
+    attention: "attention",
+    attention_maps: "attention maps",
+  },
+  paper: "Table 1 of the ViT paper says {millions} M for {model}.",
+  noPaper: "Table 1 of the ViT paper has ViT-B, L and H.",
+  flopsNote: "Products: queries with keys, weights with values. A training "
+    + "step on the batch: {training}.",
+  mapsKept: "Below Adam: what the forward pass keeps for the backward pass, "
+    + "{kept}. The attention maps of one block take {maps}.",
+  mapsDropped: "Below Adam: what the forward pass keeps for the backward "
+    + "pass, {kept}. The attention maps of one block would take {maps}.",
+  shareTitle: "Share of the FLOPs in attention’s products",
+  shareNote: "The products grow with the square of the tokens, projections "
+    + "and MLP in proportion to them. Dashed: {factor}h = {crossover} tokens, "
+    + "where the products are half of a block’s work.",
+  tokenAxis: "tokens",
+  pixelAxis: "image side in pixels, patches of {patch}",
+  sharePicture: "An S-shaped curve over the number of tokens. At {tokens} "
+    + "tokens, attention’s products are {share} percent of the FLOPs. Half of "
+    + "a block’s work they are at {crossover} tokens.",
+  reading: "{model} with patches of {patch}: {side} × {side} patches and a "
+    + "class token are {tokens} tokens. {parameters} parameters; {flops} "
+    + "forward for an image, {share} % of it in attention’s products; "
+    + "{memory} to train with a batch of {batch}.",
+  own: "Your model",
+  unevenHeads: "A width of {size} cannot be shared out evenly to {part} heads; "
+    + "{next} can.",
+  unevenPatches: "Patches of {part} pixels do not fill an image side of "
+    + "{size} pixels; they fill {next}.",
+};
+
+const TRAITS = {
+  dModel: "d_model", numLayers: "num_layers", numHeads: "num_heads",
+  mlpRatio: "mlp_ratio", patchSize: "patch_size", imageSize: "image_size",
+  numClasses: "num_classes", batchSize: "batch_size", fused: "fused",
+};
+const PARTS = {
+  parameters: [
+    "patch_embed", "cls_token", "pos_embed", "qkv", "proj", "feed_forward",
+    "norms", "head",
+  ],
+  flops: [
+    "patch_embed", "attention_projections", "attention_products",
+    "feed_forward", "head",
+  ],
+  memory: [
+    "parameters", "gradients", "adam", "images", "attention",
+    "attention_maps", "feed_forward", "norms", "head",
+  ],
+};
+
+function settingsOf(model) {
+  return Object.fromEntries(Object.entries(TRAITS).map(([name, trait]) =>
+    [name, model.get(trait)]));
+}
+
+// A choice of usual numbers; another one, set from outside, joins them.
+function numbers({ usual, format, ...how }) {
+  const asOption = (number) => [number, format(number)];
+  const choice = select({ ...how, options: usual.map(asOption) });
+  function set(number) {
+    const values = [...choice.input.options].map(({ value }) => Number(value));
+    if (!values.includes(number)) {
+      const [value, text] = asOption(number);
+      const later = values.findIndex((other) => other > number);
+      choice.input.add(html("option", { value, text }), later);
+    }
+    choice.set(number);
+  }
+  return { root: choice.root, set };
+}
+
+function makeControls(model) {
+  const set = (trait) => (value) => setTraits(model, { [trait]: Number(value) });
+  const size = (name, min, max, how = {}) => range({
+    label: WORDS[name], min, max, value: min, format: commas,
+    onInput: set(TRAITS[name]), ...how,
+  });
+  // A whole that the reader moves by multiples of a part, so that it comes
+  // out even; only another part makes it uneven.
+  const multiple = (name, part, how) => range({
+    label: WORDS[name], log: true, value: how.min,
+    onInput: (count) => set(TRAITS[name])(count * model.get(TRAITS[part])),
+    ...how,
+    format: (count) =>
+      how.format(Math.round(count * model.get(TRAITS[part]))),
+  });
+  const pixels = (size) => sentence(WORDS.pixels, { size: commas(size) });
+  const preset = select({
+    label: WORDS.model, options: Object.entries(WORDS.models),
+    onInput: (name) => {
+      const [width, layers, heads] = FAMILY[name];
+      setTraits(model, {
+        d_model: width, num_layers: layers, num_heads: heads, mlp_ratio: 4,
+      });
+    },
+  });
+  // A name for sizes that were changed; nothing to choose.
+  [...preset.input.options].at(-1).disabled = true;
+  const attention = select({
+    label: WORDS.attention,
+    options: [[false, WORDS.written], [true, WORDS.fused]],
+    onInput: (text) => setTraits(model, { fused: text === "true" }),
+  });
+  const controls = {
+    patchSize: numbers({
+      label: WORDS.patchSize, usual: [4, 8, 14, 16, 32], format: pixels,
+      onInput: set("patch_size"),
+    }),
+    imageSize: multiple("imageSize", "patchSize", {
+      min: 1, max: 96, format: pixels,
+    }),
+    numClasses: numbers({
+      label: WORDS.numClasses, usual: [0, 10, 100, 1000, 21843],
+      format: (count) => (count ? commas(count) : WORDS.noHead),
+      onInput: set("num_classes"),
+    }),
+    dModel: multiple("dModel", "numHeads", {
+      min: 8, max: 256, step: 8, format: commas,
+    }),
+    numHeads: numbers({
+      label: WORDS.numHeads, format: String, onInput: set("num_heads"),
+      usual: [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32],
+    }),
+    numLayers: size("numLayers", 1, 64, { log: true }),
+    mlpRatio: size("mlpRatio", 1, 8, {
+      format: (ratio) => sentence(WORDS.ofWidth, { ratio }),
+    }),
+    batchSize: size("batchSize", 1, 4096, { log: true }),
+  };
+  function update(sizes) {
+    for (const [name, { set: show }] of Object.entries(controls)) {
+      show(sizes[name]);
+    }
+    controls.imageSize.set(sizes.imageSize / sizes.patchSize);
+    controls.dModel.set(sizes.dModel / sizes.numHeads);
+    preset.set(nameOf(sizes));
+    attention.set(sizes.fused);
+  }
+  const shown = [preset, ...Object.values(controls), attention];
+  const root = html("div", { class: "vitedu-controls" },
+    ...shown.map((one) => one.root));
+  return { root, update };
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "model-counter", WORDS.label);
+  const controls = makeControls(model);
+  const bars = {
+    parameters: stackedBar("parameters", PARTS.parameters, commas),
+    flops: stackedBar("flops", PARTS.flops, flopText),
+    memory: stackedBar("memory", PARTS.memory, byteText),
+  };
+  const curve = shareCurve();
+  const curveNote = noted("");
+  const curvePanel = panel(
+    "curve-panel", titled(WORDS.shareTitle), curve.root, curveNote,
+  );
+  const panels = html("div", { class: "panels" },
+    bars.parameters.root, bars.flops.root, bars.memory.root, curvePanel);
+
+  function draw(width, sizes, counted) {
+    const { parameters, flops, training, memory, kept, mapBytes } = counted;
+    const name = nameOf(sizes);
+    const millions = PAPER_MILLIONS[name];
+    const maps = sizes.fused ? WORDS.mapsDropped : WORDS.mapsKept;
+    bars.parameters.update(parameters,
+      sentence(millions ? WORDS.paper : WORDS.noPaper, {
+        millions, model: WORDS.models[name],
+      }));
+    bars.flops.update(flops, sentence(WORDS.flopsNote, {
+      training: flopText(sumOf(training)),
+    }));
+    bars.memory.update(memory, sentence(maps, {
+      kept: byteText(kept), maps: byteText(mapBytes),
+    }));
+    curve.update(width, sizes, counted);
+    curveNote.textContent = sentence(WORDS.shareNote, {
+      factor: 2 + sizes.mlpRatio, crossover: commas(counted.crossover),
+    });
+  }
+  function say(sizes, counted, speak) {
+    const name = nameOf(sizes);
+    frame.read(sentence(WORDS.reading, {
+      model: name === "own" ? WORDS.own : WORDS.models[name],
+      patch: sizes.patchSize, side: sizes.imageSize / sizes.patchSize,
+      tokens: commas(counted.tokens),
+      parameters: commas(sumOf(counted.parameters)),
+      flops: flopText(sumOf(counted.flops)), share: tidy(100 * counted.share),
+      memory: byteText(sumOf(counted.memory)), batch: commas(sizes.batchSize),
+    }), { speak });
+    const lists = Object.entries(counted).map(([key, value]) =>
+      [key, typeof value === "object" ? Object.values(value) : value]);
+    frame.publish({ fault: "", ...Object.fromEntries(lists) });
+  }
+  function update({ speak = true } = {}) {
+    // Read before anything is written, or the page is laid out twice.
+    const width = Math.max(240, curvePanel.clientWidth);
+    const sizes = settingsOf(model);
+    const faults = faultsOf(sizes);
+    controls.update(sizes);
+    frame.publish({ model: nameOf(sizes), ...sizes });
+    panels.classList.toggle("empty", faults.length > 0);
+    if (faults.length) {
+      frame.read(faults.map(([fault, values]) =>
+        sentence(WORDS[fault], values)).join(" "), { speak });
+      frame.publish({ fault: faults.map(([fault]) => fault) });
+      return;
+    }
+    const counted = countModel(sizes);
+    draw(width, sizes, counted);
+    say(sizes, counted, speak);
+  }
+
+  frame.root.append(controls.root, ...frame.reading, panels);
+  update({ speak: false });
+  const ignoreWidth = onWidth(
+    frame.root, onceAFrame(() => update({ speak: false })),
+  );
+  return followTraits(
+    model, Object.values(TRAITS), update, ignoreWidth, frame.dispose,
+  );
+}
+
+export default { render };

@@ -1,0 +1,270 @@
+// A photograph, cut into patches and laid out as a sequence.
+
+const WORDS = {
+  label: "Patches: a photograph becomes a sequence",
+  size: "Patch size",
+  pixels: "{size} × {size}",
+  order: "Order inside a patch",
+  orders: {
+    "c p1 p2": "c p1 p2: by colour",
+    "p1 p2 c": "p1 p2 c: by pixel",
+  },
+  cut: "Cut",
+  cuts: {
+    patches: "(h p1) (w p2): patches",
+    swapped: "(p1 h) (p2 w): swapped",
+    reshape: "reshape alone",
+  },
+  channels: ["red", "green", "blue"],
+  initials: ["R", "G", "B"],
+  photographTitle: "Photograph: {rows} × {columns} patches",
+  photographNotes: {
+    patches: "The outlined square is patch {patch}. Choose another with the "
+      + "mouse, a finger or the arrow keys. Rows, columns and patches count "
+      + "from 0.",
+    swapped: "Yellow: the {pixels} pixels that patch {patch} is made of. "
+      + "Outlined: the square that it is taken for.",
+    reshape: "Yellow: the {pixels} pixels that patch {patch} is made of. "
+      + "Outlined: the square that it is taken for.",
+  },
+  group: "Patches",
+  patch: "patch {patch}: row {row}, column {column}",
+  enlargedTitle: "Patch {patch}, enlarged",
+  enlargedNotes: {
+    "c p1 p2": "The row has the pixels in the order of the line: once for "
+      + "each colour. Point at a pixel to find its three numbers.",
+    "p1 p2 c": "The row has the pixels in the order of the line, each with "
+      + "its three colours. Point at a pixel to find its three numbers.",
+  },
+  enlargedPicture: "Patch {patch}; its pixel in row {p1}, column {p2} is "
+    + "outlined.",
+  rowTitle: "Its row: {values} numbers",
+  rowNotes: {
+    "c p1 p2": "The reds of all pixels come first, then the greens, then the "
+      + "blues. The marks show the three numbers of the pixel outlined above.",
+    "p1 p2 c": "The red, the green and the blue of a pixel stand side by "
+      + "side. The marks show the three numbers of the pixel outlined above.",
+  },
+  reshapeNotes: {
+    "c p1 p2": "Memory holds the photograph as (c h w), and the row is a "
+      + "piece of it. Its thirds are taken for red, green and blue. The marks "
+      + "show what is taken for the colours of the pixel outlined above.",
+    "p1 p2 c": "Memory holds the photograph as (h w c), and the row is a "
+      + "piece of it. The marks show the three numbers of the pixel outlined "
+      + "above.",
+  },
+  rowPicture: "The row of patch {patch}; the pixel's numbers are marked.",
+  place: "Number in the row",
+  ofAll: "{place}, of 0 to {last}",
+  allTitle: "The sequence: {patches} rows of {values} numbers",
+  allNote: "Each line is a patch, patch 0 at the top; dark is 0, white 255. "
+    + "Choose a line with the mouse or a finger.",
+  allPicture: "All rows below each other; the row of patch {patch} is "
+    + "outlined.",
+  reading: "{rows} × {columns} = {patches} patches of {size} × {size} × 3 "
+    + "= {values} numbers. ",
+  right: "Patch {patch} is row {row}, column {column}. Its number {place} is "
+    + "{channel} of its pixel in row {p1}, column {p2}: {value}.",
+  wrong: "Patch {patch} is taken for row {row}, column {column}, its number "
+    + "{place} for {believed} of the pixel there in row {p1}, column {p2}. "
+    + "It is {channel} of the photograph's pixel in row {pixelRow}, column "
+    + "{pixelColumn}: {value}.",
+  left: " {size} does not divide {height} × {width}: the last {down} of "
+    + "{height} pixel rows and the last {right} of {width} pixel columns are "
+    + "in no patch.",
+};
+
+const TRAITS = ["patch_size", "order", "cut", "patch", "place"];
+const TILES = 12;
+
+// Some numbers of a row around the one looked at: place, number, channel.
+function numberTiles() {
+  const root = html("ol", { class: "numbers" });
+  function update(numbers, channels, looked) {
+    // They stay where they are while one walks through them.
+    const first = looked - (looked % TILES);
+    root.replaceChildren(...Array.from(
+      numbers.subarray(first, first + TILES),
+      (number, i) => html("li", {
+        class: `of-${channels[first + i]}`
+          + (first + i === looked ? " looked" : ""),
+        "data-place": first + i,
+      },
+      html("span", { class: "place", text: first + i }),
+      html("span", { class: "number", text: number }),
+      html("span", {
+        class: "channel", text: WORDS.initials[channels[first + i]],
+      })),
+    ));
+  }
+  return { root, update };
+}
+
+function render({ model, el }) {
+  const { data, shape: [height, width] } = decodeArray(model.get("image"));
+  const image = { data, height, width };
+  const sizes = model.get("patch_sizes");
+  const frame = explorer(el, "patches", WORDS.label);
+  // The place in the row that the mouse is at; Python does not hear of it.
+  let under = null;
+  let grid;
+  let numbers;
+  let channels;
+  let pixels;
+  const done = {};
+
+  const set = (traits) => setTraits(model, traits);
+  const pointing = {
+    look: (place) => {
+      under = place;
+      redraw();
+    },
+    pick: (place) => set({ place }),
+  };
+  const photo = photograph(image, (patch) => set({ patch }));
+  const zoom = enlarged(pointing);
+  const row = patchRow(pointing);
+  const all = allRows((patch) => set({ patch }));
+  const tiles = numberTiles();
+  const titles = Array.from({ length: 4 }, () => titled(""));
+  const notes = titles.map(() => noted(""));
+
+  const controls = {
+    size: range({
+      label: WORDS.size, min: 0, max: sizes.length - 1, value: 0,
+      format: (at) => sentence(WORDS.pixels, { size: sizes[at] }),
+      onInput: (at) => resize(sizes[at]),
+    }),
+    order: select({
+      label: WORDS.order, options: Object.entries(WORDS.orders),
+      value: model.get("order"), onInput: (order) => set({ order }),
+    }),
+    cut: select({
+      label: WORDS.cut, options: Object.entries(WORDS.cuts),
+      value: model.get("cut"), onInput: (cut) => set({ cut }),
+    }),
+  };
+  const slider = range({
+    label: WORDS.place, min: 0, max: 1, value: 0,
+    format: (place) =>
+      sentence(WORDS.ofAll, { place, last: (grid?.values ?? 1) - 1 }),
+    onInput: (place) => set({ place }),
+  });
+
+  // To patches of another size: to the one over the middle of the old one.
+  function resize(size) {
+    const middle = (at) => (at + 0.5) * grid.size;
+    const along = (at, count) =>
+      Math.min(count - 1, Math.floor(middle(at) / size));
+    const [rows, columns] = [height, width].map((s) => Math.floor(s / size));
+    const { row, column } = placeInGrid();
+    set({
+      patch_size: size, place: 0,
+      patch: along(row, rows) * columns + along(column, columns),
+    });
+  }
+  function placeInGrid() {
+    const patch = Math.min(model.get("patch"), grid.patches - 1);
+    return {
+      patch, row: Math.floor(patch / grid.columns),
+      column: patch % grid.columns,
+    };
+  }
+  // Calls `draw` if one of these values is another than the last time.
+  function anew(name, values, draw) {
+    const key = values.join();
+    if (done[name] === key) return;
+    done[name] = key;
+    draw();
+  }
+
+  function update() {
+    const [size, order, cut] = TRAITS.map((name) => model.get(name));
+    anew("cut", [size, order, cut], () => {
+      grid = cutUp(image, { size, order, cut });
+      photo.setGrid(grid);
+      all.setNumbers(grid.patches, grid.sources.map((at) => data[at]));
+      slider.setMax(grid.values - 1);
+    });
+    const { patch, row: gridRow, column } = placeInGrid();
+    const from = patch * grid.values;
+    const sources = grid.sources.subarray(from, from + grid.values);
+    anew("patch", [size, order, cut, patch], () => {
+      numbers = Uint8Array.from(sources, (at) => data[at]);
+      channels = Uint8Array.from(sources, (at) => at % CHANNELS);
+      pixels = photo.update(patch, cut === "patches" ? [] : sources);
+      zoom.setPatch(grid, numbers);
+      row.setNumbers(numbers, channels);
+    });
+    const place = Math.min(model.get("place"), grid.values - 1);
+    const looked = under ?? place;
+    const [p1, p2, believed] = grid.partsOf(looked);
+    const [pixelRow, pixelColumn, channel] = grid.origin(sources[looked]);
+    const shown = {
+      rows: grid.rows, columns: grid.columns, patches: grid.patches,
+      values: grid.values, size, patch, row: gridRow, column, place: looked,
+      p1, p2, value: numbers[looked], pixelRow, pixelColumn, pixels,
+      channel: WORDS.channels[channel], believed: WORDS.channels[believed],
+      down: grid.down, right: grid.right, last: grid.values - 1, height, width,
+    };
+    const say = (template) => sentence(template, shown);
+
+    controls.size.set(sizes.indexOf(size));
+    controls.order.set(order);
+    controls.cut.set(cut);
+    slider.set(place);
+    zoom.update([p1, p2], say(WORDS.enlargedPicture));
+    row.update(
+      [0, 1, 2].map((c) => grid.placeOf(p1, p2, c)), looked,
+      say(WORDS.rowPicture),
+    );
+    all.update(patch, say(WORDS.allPicture));
+    tiles.update(numbers, channels, looked);
+    [
+      [WORDS.photographTitle, WORDS.photographNotes[cut]],
+      [WORDS.enlargedTitle, WORDS.enlargedNotes[order]],
+      [WORDS.rowTitle,
+        (cut === "reshape" ? WORDS.reshapeNotes : WORDS.rowNotes)[order]],
+      [WORDS.allTitle, WORDS.allNote],
+    ].forEach(([title, note], i) => {
+      titles[i].textContent = say(title);
+      notes[i].textContent = say(note);
+    });
+    frame.read(
+      say(WORDS.reading + (cut === "patches" ? WORDS.right : WORDS.wrong)
+        + (grid.down || grid.right ? WORDS.left : "")),
+      { speak: under === null },
+    );
+    frame.publish({
+      patchSize: size, order, cut, patch, place, under: under ?? "",
+      patches: grid.patches, values: grid.values, row: gridRow, column,
+      value: numbers[looked], channel, pixelRow, pixelColumn,
+      down: grid.down, right: grid.right,
+    });
+  }
+
+  frame.root.append(
+    html("div", { class: "vitedu-controls" },
+      ...Object.values(controls).map(({ root }) => root)),
+    html("div", { class: "panels" },
+      panel("of-photograph", titles[0], photo.root, notes[0]),
+      panel("of-patch", titles[1], zoom.root, notes[1])),
+    panel("of-row", titles[2], row.root, slider.root, tiles.root, notes[2]),
+    panel("of-all", titles[3], all.root, notes[3]),
+    ...frame.reading,
+  );
+  const redraw = onceAFrame(update);
+  update();
+  const ignore = onTraits(model, TRAITS, () => {
+    // What was just done counts, not where the mouse was left.
+    under = null;
+    redraw();
+  });
+  return () => {
+    ignore();
+    redraw.cancel();
+    frame.dispose();
+  };
+}
+
+export default { render };
