@@ -1,10 +1,13 @@
 """The exercises of chapter 14, training a ViT."""
 
+from unittest import mock
+
 import pytest
 import torch
 from judging import expect_thought, expect_unfinished
 
 from vitedu.exercises import chapter_14 as check
+from vitedu.layers import DropPath
 
 
 def test_num_tokens_accepts_the_number():
@@ -79,5 +82,71 @@ def test_cut_patches_names_the_mistake(candidate, thought):
     expect_thought(check.cut_patches(candidate), thought)
 
 
+def test_smoothed_target_accepts_the_number():
+    assert check.smoothed_target(0.9001)
+    assert check.smoothed_target(1 - 0.1 + 0.1 / 1000)
+
+
+@pytest.mark.parametrize(
+    ("answer", "thought"),
+    [
+        (0.9, "divided among all"),
+        (0.0001, "target of a wrong class"),
+        (0.1, "what all classes divide"),
+        (1, "without smoothing"),
+        (0.8999, "it pays none"),
+        (0.90005, "is not it"),
+    ],
+)
+def test_smoothed_target_names_the_mistake(answer, thought):
+    expect_thought(check.smoothed_target(answer), thought)
+
+
+def skipper(*, kept=torch.ge, grow=lambda rate: 1 / (1 - rate), axis=0):
+    """Skip branches image by image, with one thing wrong if asked for."""
+
+    def candidate(branch, draws, rate):
+        factors = [grow(rate) if kept(draw, rate) else 0.0 for draw in draws]
+        parts = [
+            part * factor
+            for part, factor in zip(branch.unbind(axis), factors, strict=True)
+        ]
+        return torch.stack(parts, dim=axis)
+
+    return candidate
+
+
+def library(branch, draws, rate):
+    """Solve it with the library, which makes its draws by `torch.rand`."""
+    with mock.patch("torch.rand", lambda shape, device: draws.view(shape)):
+        return DropPath(rate).train()(branch)
+
+
+@pytest.mark.parametrize("solution", [skipper(), library])
+def test_skip_branches_accepts_a_solution(solution):
+    assert check.skip_branches(solution).right
+
+
+@pytest.mark.parametrize(
+    ("candidate", "thought"),
+    [
+        (skipper(grow=lambda rate: 1), "does not grow"),
+        (skipper(kept=torch.lt), "skip where the draw is above"),
+        (skipper(grow=lambda rate: 1 / rate), "you divide by the rate"),
+        (skipper(grow=lambda rate: 1 - rate), "the mean shrinks twice"),
+        (lambda branch, draws, rate: branch, "skip none"),
+        (skipper(axis=1), "run along the tokens"),
+        (skipper(axis=2), "run along the features"),
+        (
+            lambda branch, draws, rate: branch * (draws >= rate) / (1 - rate),
+            "run along the features",
+        ),
+    ],
+)
+def test_skip_branches_names_the_mistake(candidate, thought):
+    expect_thought(check.skip_branches(candidate), thought)
+
+
 def test_unfinished_answers():
     expect_unfinished(check.num_tokens, check.cut_patches)
+    expect_unfinished(check.smoothed_target, check.skip_branches)

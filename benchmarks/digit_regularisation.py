@@ -1,0 +1,105 @@
+"""Train the digit ViT with one part of its recipe changed at a time.
+
+Half of the training images train, the other half judges; the test images take
+no part. Chapter 14 reads the result file and repeats one of its runs. A run
+that the file holds already is not repeated. Run it with:
+    python -m benchmarks.digit_regularisation
+"""
+
+import json
+from itertools import product
+from pathlib import Path
+
+import torch
+
+from vitedu.config import TrainConfig, ViTConfig
+from vitedu.data import Augment, Digits, batches, digits
+from vitedu.training import accuracy, fit
+from vitedu.vit import VisionTransformer
+
+SEEDS = range(5)
+EPOCHS = 16
+PLAIN = {"augment": False, "drop_path": 0.0, "label_smoothing": 0.0}
+SETTINGS = {
+    "recipe": {},
+    "no augmentation": {"augment": False},
+    "no DropPath": {"drop_path": 0.0},
+    "no label smoothing": {"label_smoothing": 0.0},
+    "no weight decay": {"weight_decay": 0.0},
+    "with dropout 0.1": {"dropout": 0.1},
+    "none of the four": PLAIN | {"weight_decay": 0.0},
+    "warm-up of 1 %": {"warmup": 0.01},
+    "positions at 0.02": {"position_std": 0.02},
+    "4 wide heads": {"num_heads": 4},
+}
+RESULT = Path(__file__).parent.parent / "book/data/digit-regularisation.json"
+
+
+def halves(data: Digits, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return which training images train and which judge, by a seed."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(data.train_labels), generator=generator)
+    return order.chunk(2)
+
+
+def one_run(setting: str, seed: int) -> dict:
+    """Train from one seed on one thread; judge on the other half."""
+    torch.set_num_threads(1)
+    changes = dict(SETTINGS[setting])
+    data = digits()
+    train, judge = halves(data, seed)
+    augment = Augment(empty=data.empty)
+    if not changes.pop("augment", True):
+        augment = None
+    names = TrainConfig.__dataclass_fields__
+    recipe = {k: v for k, v in changes.items() if k in names}
+    sizes = {k: v for k, v in changes.items() if k not in names}
+    torch.manual_seed(seed)
+    model = VisionTransformer(ViTConfig.digits(**sizes))
+    loader = batches(
+        data.train_images[train],
+        data.train_labels[train],
+        batch_size=32,
+        seed=seed,
+        augment=augment,
+    )
+    fit(model, loader, TrainConfig.digits(num_epochs=EPOCHS, **recipe))
+    images, labels = data.train_images[judge], data.train_labels[judge]
+    with torch.no_grad():
+        sure = model(images).softmax(dim=-1).amax(dim=-1)
+    return {
+        "setting": setting,
+        "seed": seed,
+        "right": round(accuracy(model, images, labels) * len(labels)),
+        "confidence": round(sure.mean().item(), 4),
+    }
+
+
+def main() -> None:
+    """Train what the result file lacks, and write it after every run."""
+    runs = json.loads(RESULT.read_text())["runs"] if RESULT.exists() else []
+    done = {(run["seed"], run["setting"]) for run in runs}
+    order = list(SETTINGS)
+    for seed, setting in product(SEEDS, SETTINGS):
+        if (seed, setting) not in done:
+            runs.append(one_run(setting, seed))
+            runs.sort(key=lambda r: (order.index(r["setting"]), r["seed"]))
+            write(runs)
+
+
+def write(runs: list[dict]) -> None:
+    """Write one run a line, so that a change shows as a line."""
+    facts = {
+        "script": "benchmarks/digit_regularisation.py",
+        "torch": torch.__version__.split("+")[0],
+        "epochs": EPOCHS,
+    }
+    lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
+    head = json.dumps(facts, indent=1)[:-2]
+    temporary = RESULT.with_suffix(".part")
+    temporary.write_text(f'{head},\n "runs": [\n{lines}\n ]\n}}\n')
+    temporary.replace(RESULT)
+
+
+if __name__ == "__main__":
+    main()
