@@ -59,6 +59,13 @@ class InAList(Stack):
         self.blocks = [make_block() for _ in range(depth)]
 
 
+class IdleInAList(InAList):
+    """What the reader starts from: the list is not the first verdict."""
+
+    def forward(self, x):
+        return x
+
+
 class OneBlock(Stack):
     def keep(self, make_block, depth):
         self.blocks = nn.ModuleList([make_block()] * depth)
@@ -139,6 +146,7 @@ def test_missing_class_accepts_a_solution(solution):
         (First, "only the first block runs"),
         (PlusAgain, "plus signs are inside"),
         (Idle, "nothing happens"),
+        (IdleInAList, "nothing happens"),
         (Twice, "a number is off"),
         (Breaks, "stopped with KeyError"),
         (as_a_function, "has to be a module"),

@@ -91,19 +91,6 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
         return Verdict(
             False, f"your model has made {len(made)} blocks, not {depth}."
         )
-    known = {id(parameter) for parameter in model.parameters()}
-    if not all(id(block.share) in known for block in made):
-        return Verdict(
-            False,
-            f"model.parameters() holds {len(known)} of {depth} weights; an "
-            "optimiser would train no others.",
-        )
-    if len(known) > depth:
-        return Verdict(
-            False,
-            "your model has weights that are in no block. The norm at the "
-            "end belongs to the head of that article.",
-        )
 
     def in_turn(x: Tensor, blocks: list[_Block] = made) -> Tensor:
         for block in blocks:
@@ -115,7 +102,8 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
             x = x + in_turn(x, [block])
         return x
 
-    return judge_function(
+    # First what it computes: a list that hides the weights is found later.
+    verdict = judge_function(
         model,
         in_turn,
         {
@@ -131,6 +119,22 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
         },
         {"a batch": (_draw(2, 7, _WIDTH),), "another": (_draw(3, 2, _WIDTH),)},
     )
+    if not verdict:
+        return verdict
+    known = {id(parameter) for parameter in model.parameters()}
+    if not all(id(block.share) in known for block in made):
+        return Verdict(
+            False,
+            f"model.parameters() holds {len(known)} of {depth} weights; an "
+            "optimiser would train no others.",
+        )
+    if len(known) > depth:
+        return Verdict(
+            False,
+            "your model has weights that are in no block. The norm at the "
+            "end belongs to the head of that article.",
+        )
+    return verdict
 
 
 def forward_pass(candidate: Callable[..., Tensor]) -> Verdict:
@@ -169,7 +173,14 @@ def forward_pass(candidate: Callable[..., Tensor]) -> Verdict:
         "two images": (patches, *parts),
         "patches in another order": (patches.flip(1), *parts),
     }
-    return judge_function(candidate, _vit(), wrong, cases)
+    verdict = judge_function(candidate, _vit(), wrong, cases)
+    if not verdict:
+        return verdict
+    return Verdict(
+        True,
+        "two images get different logits, and the order of the patches "
+        "matters.",
+    )
 
 
 def _vit(
