@@ -40,6 +40,7 @@ def gradient_saliency(
     Source: Simonyan et al. 2014, section 3.
     Deviates: The paper takes the largest channel of each pixel; here the
         mean over channels and over the pixels of a patch.
+    Derived in: 16-looking-inside
     """
     rows, columns = _grid(images, patch_size)
     # Also for a caller who has switched gradients off.
@@ -141,6 +142,7 @@ def deletion_test(
     Source: Samek et al. 2017, region perturbation.
     Deviates: The paper deletes 9 x 9 pixels around a point and fills with
         uniform noise; here whole patches and one value.
+    Derived in: 16-looking-inside
     """
     rows, columns = _grid(images, patch_size)
     counts = _counts(counts, rows * columns)

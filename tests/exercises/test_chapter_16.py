@@ -68,5 +68,60 @@ def test_head_distance_names_the_mistake(options, thought):
     expect_thought(check.head_distance(distance(**options)), thought)
 
 
+def rollout(
+    *,
+    kept=0.5,
+    taken=0.5,
+    fuse=torch.mean,
+    upward=False,
+    column=False,
+    only_last=False,
+    share_out=False,
+):
+    """Follow one token at a time, with one thing wrong if asked for."""
+
+    def candidate(maps):
+        layers = [fuse(layer, dim=1) for layer in maps]
+        if only_last:
+            return layers[-1][:, 0, 1:]
+        if upward:
+            layers.reverse()
+        tokens = maps.shape[-1]
+        made_of = torch.eye(tokens).to(maps).repeat(maps.shape[1], 1, 1)
+        for layer in layers:
+            taken_in = torch.einsum("bqk,bkt->bqt", layer, made_of)
+            made_of = kept * made_of + taken * taken_in
+        found = made_of[:, 1:, 0] if column else made_of[:, 0, 1:]
+        return found / found.sum(-1, keepdim=True) if share_out else found
+
+    return candidate
+
+
+def test_class_token_rollout_accepts_a_solution():
+    assert check.class_token_rollout(rollout()).right
+
+
+@pytest.mark.parametrize(
+    ("options", "thought"),
+    [
+        ({"kept": 0, "taken": 1}, "keeps half of itself"),
+        ({"upward": True}, "the other way"),
+        ({"column": True}, "belongs to the token that asks"),
+        ({"kept": 1, "taken": 1}, "add up to more than 1"),
+        ({"fuse": torch.sum}, "their mean, not their sum"),
+        ({"only_last": True}, "follow it down"),
+        ({"share_out": True}, "the class token is in itself"),
+        ({"kept": 0.9, "taken": 0.1}, "a number is off"),
+    ],
+)
+def test_class_token_rollout_names_the_mistake(options, thought):
+    expect_thought(check.class_token_rollout(rollout(**options)), thought)
+
+
+def test_an_unfinished_rollout():
+    verdict = check.class_token_rollout(lambda maps: None)
+    expect_thought(verdict, "returned NoneType")
+
+
 def test_unfinished_answers():
     expect_unfinished(check.uniform_reach, check.head_distance)

@@ -5,7 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.analysis import attention_distance, patch_distances
+from vitedu.analysis import (
+    attention_distance,
+    attention_rollout,
+    patch_distances,
+)
 from vitedu.checks import Verdict, judge_function, judge_number
 
 
@@ -77,4 +81,61 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
             (rows, columns),
             patch_size,
         )
+    return judge_function(candidate, right, wrong, cases)
+
+
+def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 16.3: ``candidate(maps)``, maps of all layers."""
+
+    def right(maps):
+        return attention_rollout(list(maps))[:, 0, 1:]
+
+    def no_residual(maps):
+        return attention_rollout(list(maps), residual=0)[:, 0, 1:]
+
+    def upside_down(maps):
+        return right(maps.flip(0))
+
+    def asked_by_patches(maps):
+        return attention_rollout(list(maps))[:, 1:, 0]
+
+    def not_halved(maps):
+        return 2 ** len(maps) * right(maps)
+
+    def heads_added(maps):
+        itself = torch.eye(maps.shape[-1]).to(maps)
+        row = itself[:1].expand(maps.shape[1], 1, -1)
+        for layer in reversed(maps.sum(dim=2)):
+            row = row @ (0.5 * itself + 0.5 * layer)
+        return row[:, 0, 1:]
+
+    def last_layer_only(maps):
+        return maps[-1].mean(dim=1)[:, 0, 1:]
+
+    def patches_share_out(maps):
+        found = right(maps)
+        return found / found.sum(dim=-1, keepdim=True)
+
+    wrong = {
+        "a token also keeps half of itself in each layer.": no_residual,
+        "what the last layer takes is made of what the layers below took; "
+        "yours goes through the layers the other way.": upside_down,
+        "you ask how much of the class token is in each patch; a row "
+        "belongs to the token that asks.": asked_by_patches,
+        "your shares of a token add up to more than 1: a half stays, and "
+        "only a half comes from attention.": not_halved,
+        "the heads share one token: take their mean, not their sum.": (
+            heads_added
+        ),
+        "that is where the last layer looks; follow it down to the "
+        "image.": last_layer_only,
+        "the class token is in itself, too: the patches alone do not add "
+        "up to 1.": patches_share_out,
+    }
+    generator = torch.Generator().manual_seed(0)
+    cases = {}
+    for layers, tokens in ((2, 5), (3, 7)):
+        scores = torch.randn(layers, 2, 3, tokens, tokens, generator=generator)
+        maps = scores.double().softmax(dim=-1)
+        cases[f"{layers} layers of {tokens} tokens"] = (maps,)
     return judge_function(candidate, right, wrong, cases)
