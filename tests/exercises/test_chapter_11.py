@@ -38,8 +38,8 @@ def by_loops(matrix, num_channels, patch_size):
     p1, p2 = patch_size
     kernel = torch.empty(matrix.shape[1], num_channels, p1, p2)
     row = 0
-    for y in range(p1):
-        for x in range(p2):
+    for x in range(p2):
+        for y in range(p1):
             for channel in range(num_channels):
                 kernel[:, channel, y, x] = matrix[row]
                 row += 1
@@ -58,14 +58,15 @@ def test_the_solution_runs_as_a_convolution():
     for r in range(2):
         for s in range(2):
             patch = image[:, 3 * r : 3 * r + 3, 4 * s : 4 * s + 4]
-            expected = patch.permute(1, 2, 0).flatten() @ matrix
+            expected = patch.permute(2, 1, 0).flatten() @ matrix
             torch.testing.assert_close(found[:, r, s], expected)
 
 
-def columns_first(matrix, num_channels, patch_size):
+def rows_first(matrix, num_channels, patch_size):
+    """Undo the order of the chapter's pattern, (p1 p2 c)."""
     p1, p2 = patch_size
-    split = matrix.reshape(p2, p1, num_channels, -1)
-    return split.permute(3, 2, 1, 0)
+    split = matrix.reshape(p1, p2, num_channels, -1)
+    return split.permute(3, 2, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def columns_first(matrix, num_channels, patch_size):
     [
         (lambda m, c, p: m.reshape(-1, c, *p), "relabelled, not moved"),
         (lambda m, c, p: m.T.reshape(-1, c, *p), "d_model is in front, but"),
-        (columns_first, "a row of a patch became a column"),
+        (rows_first, "a column of a patch became a row"),
         (
             lambda m, c, p: by_loops(m, c, p).permute(1, 2, 3, 0),
             "d_model has to be the first axis",

@@ -49,7 +49,7 @@ def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
         "the order that you split it in.": lambda m, c, p: m.T.reshape(
             -1, c, *p
         ),
-        "a row of a patch became a column: look at which of p1 and p2 is the "
+        "a column of a patch became a row: look at which of p1 and p2 is the "
         "slower one.": _transposed,
         "the right numbers, but d_model has to be the first axis.": (
             lambda m, c, p: _kernel(m, c, p).movedim(0, -1)
@@ -73,11 +73,11 @@ def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
 
 def _kernel(matrix: Tensor, channels: int, patch_size: tuple) -> Tensor:
     return rearrange(
-        matrix, "(p1 p2 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
+        matrix, "(p2 p1 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
     )
 
 
 def _transposed(matrix: Tensor, channels: int, patch_size: tuple) -> Tensor:
     return rearrange(
-        matrix, "(p2 p1 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
+        matrix, "(p1 p2 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
     )

@@ -36,6 +36,8 @@ const WORDS = {
     "p1 p2 c": "The row has the pixels in the order of the line, each with "
       + "its three colours. Point at a pixel to find its three numbers.",
   },
+  enlargedReshaped: "The row's thirds, shown as red, green and blue. Point "
+    + "at a pixel to see where its three numbers come from.",
   enlargedPicture: "Patch {patch}; its pixel in row {p1}, column {p2} is "
     + "outlined.",
   rowTitle: "Its row: {values} numbers",
@@ -46,13 +48,17 @@ const WORDS = {
       + "side. The marks show the three numbers of the pixel outlined above.",
   },
   reshapeNotes: {
-    "c p1 p2": "Memory holds the photograph as (c h w), and the row is a "
+    "c p1 p2": "Memory holds the {whole} as (c h w), and the row is a "
       + "piece of it. Its thirds are taken for red, green and blue. The marks "
       + "show what is taken for the colours of the pixel outlined above.",
-    "p1 p2 c": "Memory holds the photograph as (h w c), and the row is a "
+    "p1 p2 c": "Memory holds the {whole} as (h w c), and the row is a "
       + "piece of it. The marks show the three numbers of the pixel outlined "
       + "above.",
   },
+  whole: "photograph",
+  crop: "crop",
+  cropped: "The photograph was first cropped to {high} × {wide} and copied; "
+    + "a reshape of the whole one would be an error. ",
   rowPicture: "The row of patch {patch}; the pixel's numbers are marked.",
   place: "Number in the row",
   ofAll: "{place}, of 0 to {last}",
@@ -206,6 +212,8 @@ function render({ model, el }) {
       p1, p2, value: numbers[looked], pixelRow, pixelColumn, pixels,
       channel: WORDS.channels[channel], believed: WORDS.channels[believed],
       down: grid.down, right: grid.right, last: grid.values - 1, height, width,
+      high: grid.high, wide: grid.wide,
+      whole: grid.down || grid.right ? WORDS.crop : WORDS.whole,
     };
     const say = (template) => sentence(template, shown);
 
@@ -220,11 +228,14 @@ function render({ model, el }) {
     );
     all.update(patch, say(WORDS.allPicture));
     tiles.update(numbers, channels, looked);
+    const reshaped = cut === "reshape";
+    const cropped = grid.down || grid.right ? WORDS.cropped : "";
     [
       [WORDS.photographTitle, WORDS.photographNotes[cut]],
-      [WORDS.enlargedTitle, WORDS.enlargedNotes[order]],
-      [WORDS.rowTitle,
-        (cut === "reshape" ? WORDS.reshapeNotes : WORDS.rowNotes)[order]],
+      [WORDS.enlargedTitle, reshaped && order === "c p1 p2"
+        ? WORDS.enlargedReshaped : WORDS.enlargedNotes[order]],
+      [WORDS.rowTitle, reshaped
+        ? cropped + WORDS.reshapeNotes[order] : WORDS.rowNotes[order]],
       [WORDS.allTitle, WORDS.allNote],
     ].forEach(([title, note], i) => {
       titles[i].textContent = say(title);
