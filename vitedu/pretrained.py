@@ -83,7 +83,9 @@ def load_vit(
     Source: Dosovitskiy et al. 2021, section 3.2: a new head starts at zero,
         positions are interpolated in two dimensions.
     Deviates: safetensors have no checksum: a number that changed on the disk
-        is found only if it became infinite or NaN. The .npz have one.
+        is found only if it became infinite or NaN. The .npz have one. The
+        authors' GELU is an approximation with tanh; here, as in timm, it is
+        exact.
     Derived in: 18-pretrained-weights
     """
     if not isinstance(config, ViTConfig):
