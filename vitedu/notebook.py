@@ -85,7 +85,7 @@ def claim(
     what it was measured against.
 
     Args:
-        name: A short name, unique in the book.
+        name: A short name of a-z, 0-9 and hyphens, unique in the book.
         statement: The sentence, with ``{value}`` where the number goes.
         value: What this page has computed.
         expected: What the book says it is.
@@ -95,7 +95,7 @@ def claim(
         decimals: Digits behind the point; None means four significant ones.
 
     Raises:
-        ValueError: `statement` lacks ``{value}``, or `tolerance` is negative.
+        ValueError: Another name, no ``{value}``, or a negative `tolerance`.
         AssertionError: `value` is further from `expected` than `tolerance`,
             or no number.
 
@@ -105,9 +105,9 @@ def claim(
     Traceback (most recent call last):
     AssertionError: claim 'a-half': 0.6 is not 0.5 within 0.001
     """
-    for key, text in (("name", name), ("statement", statement)):
+    require.anchor("name", name)
+    for key, text in (("statement", statement), ("unit", unit)):
         require.instance(key, text, str)
-    require.instance("unit", unit, str)
     if "{value}" not in statement:
         raise ValueError(f"statement must hold '{{value}}', got {statement!r}")
     require.number("tolerance", tolerance, at_least=0)
@@ -150,14 +150,14 @@ def rung(
     The rung enters the page with the ladder of equalities.
 
     Args:
-        name: A short name, unique in the book.
+        name: A short name of a-z, 0-9 and hyphens, unique in the book.
         lower: What the rung stands on, such as "attention in loops".
         upper: What it leads to, such as "attention as matrix products".
         difference: The largest difference that this page has measured.
         tolerance: Largest difference allowed; 0 means equal.
 
     Raises:
-        ValueError: `tolerance` is negative.
+        ValueError: A name of other signs, or a negative `tolerance`.
         AssertionError: `difference` is larger than `tolerance`, or no number.
 
     >>> rung("halves", "a half", "two quarters", 0.0, tolerance=0)
@@ -166,7 +166,8 @@ def rung(
     Traceback (most recent call last):
     AssertionError: rung 'halves': a difference of 0.17, more than 1e-12
     """
-    for key, text in (("name", name), ("lower", lower), ("upper", upper)):
+    require.anchor("name", name)
+    for key, text in (("lower", lower), ("upper", upper)):
         require.instance(key, text, str)
     require.number("tolerance", tolerance, at_least=0)
     difference = _number("difference", difference)

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -218,4 +219,18 @@ def divisible(name: str, value: int, by_name: str, by: int) -> None:
         raise ValueError(
             f"{name} must be divisible by {by_name}, "
             f"got {name}={value} and {by_name}={by}"
+        )
+
+
+def anchor(name: str, value: str) -> None:
+    """Require a name that a link and a style sheet can use as it is.
+
+    Raises:
+        TypeError: `value` is no text.
+        ValueError: It holds something else than a-z, 0-9 and hyphens.
+    """
+    instance(name, value, str)
+    if not re.fullmatch("[a-z0-9-]+", value):
+        raise ValueError(
+            f"{name} must consist of a-z, 0-9 and hyphens, got {value!r}"
         )
