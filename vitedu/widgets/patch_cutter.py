@@ -108,25 +108,13 @@ class PatchCutter(Explorer):
     @traitlets.validate("patch_sizes")
     def _check_sizes(self, proposal: Any) -> list[int]:
         sizes = self._only_once(proposal)
-        _check_sides(self.image)
-        for size in sizes:
-            if not isinstance(size, int) or isinstance(size, bool):
-                raise TypeError(f"patch_sizes must be integers, got {size!r}")
-            if not _fits(self.image, size):
-                raise ValueError(
-                    "patch_sizes must cut the image into 1 to "
-                    f"{MAX_PATCHES} patches, got {size} for an image of "
-                    f"{self.image.shape[:2]}"
-                )
-        if not sizes or sizes != sorted(set(sizes)):
-            raise ValueError(
-                f"patch_sizes must be at least one and increase, got {sizes}"
-            )
+        _check_patch_sizes(self.image, sizes)
         return sizes
 
     @traitlets.validate("patch_size")
     def _check_size(self, proposal: Any) -> int:
-        _check_sides(self.image)
+        # Which trait is validated first is left to chance.
+        _check_patch_sizes(self.image, self.patch_sizes)
         if proposal["value"] not in self.patch_sizes:
             raise ValueError(
                 f"patch_size must be one of patch_sizes, {self.patch_sizes}, "
@@ -136,7 +124,7 @@ class PatchCutter(Explorer):
 
     @traitlets.validate("patch", "place")
     def _check_index(self, proposal: Any) -> int:
-        _check_sides(self.image)
+        _check_patch_sizes(self.image, self.patch_sizes)
         return index_below(self._sizes()[proposal["trait"].name], proposal)
 
     @traitlets.observe("patch_size")
@@ -220,6 +208,23 @@ def _fits(image: np.ndarray, size: int) -> bool:
         return False
     rows, columns = grid_size(image, size)
     return 1 <= rows * columns <= MAX_PATCHES
+
+
+def _check_patch_sizes(image: np.ndarray, sizes: Sequence[int]) -> None:
+    _check_sides(image)
+    for size in sizes:
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise TypeError(f"patch_sizes must be integers, got {size!r}")
+        if not _fits(image, size):
+            raise ValueError(
+                "patch_sizes must cut the image into 1 to "
+                f"{MAX_PATCHES} patches, got {size} for an image of "
+                f"{image.shape[:2]}"
+            )
+    if not sizes or sizes != sorted(set(sizes)):
+        raise ValueError(
+            f"patch_sizes must be at least one and increase, got {sizes}"
+        )
 
 
 def _check_sides(image: np.ndarray) -> None:
