@@ -6,12 +6,12 @@ that the file holds already is not repeated. Run it with:
     python -m benchmarks.digit_regularisation
 """
 
-import json
 from itertools import product
 from pathlib import Path
 
 import torch
 
+from benchmarks.runs import read_runs, write_runs
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data import Augment, Digits, batches, digits
 from vitedu.training import accuracy, fit
@@ -33,6 +33,10 @@ SETTINGS = {
     "4 wide heads": {"num_heads": 4},
 }
 RESULT = Path(__file__).parent.parent / "book/data/digit-regularisation.json"
+FACTS = {
+    "script": "benchmarks/digit_regularisation.py",
+    "epochs": EPOCHS,
+}
 
 
 def halves(data: Digits, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -77,28 +81,14 @@ def one_run(setting: str, seed: int) -> dict:
 
 def main() -> None:
     """Train what the result file lacks, and write it after every run."""
-    runs = json.loads(RESULT.read_text())["runs"] if RESULT.exists() else []
+    runs = read_runs(RESULT)
     done = {(run["seed"], run["setting"]) for run in runs}
     order = list(SETTINGS)
     for seed, setting in product(SEEDS, SETTINGS):
         if (seed, setting) not in done:
             runs.append(one_run(setting, seed))
             runs.sort(key=lambda r: (order.index(r["setting"]), r["seed"]))
-            write(runs)
-
-
-def write(runs: list[dict]) -> None:
-    """Write one run a line, so that a change shows as a line."""
-    facts = {
-        "script": "benchmarks/digit_regularisation.py",
-        "torch": torch.__version__.split("+")[0],
-        "epochs": EPOCHS,
-    }
-    lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
-    head = json.dumps(facts, indent=1)[:-2]
-    temporary = RESULT.with_suffix(".part")
-    temporary.write_text(f'{head},\n "runs": [\n{lines}\n ]\n}}\n')
-    temporary.replace(RESULT)
+            write_runs(RESULT, runs, **FACTS)
 
 
 if __name__ == "__main__":

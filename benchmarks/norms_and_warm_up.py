@@ -5,7 +5,6 @@ file holds already is not repeated. Run it, on a quiet machine, with:
     python -m benchmarks.norms_and_warm_up
 """
 
-import json
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from itertools import product
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from benchmarks.runs import read_runs, write_runs
 from vitedu.attention import MultiHeadAttention
 from vitedu.layers import EncoderBlock, FeedForward
 
@@ -27,6 +27,11 @@ GRID = {
     "seed": range(5),
 }
 RESULT = Path(__file__).parent.parent / "book/data/norms-and-warm-up.json"
+FACTS = {
+    "script": "benchmarks/norms_and_warm_up.py",
+    "steps": STEPS,
+    "batch": BATCH,
+}
 
 
 class Reverser(nn.Module):
@@ -99,7 +104,7 @@ def one_run(settings: dict) -> dict:
 
 def main() -> None:
     """Train what the result file lacks, and write it after every run."""
-    runs = json.loads(RESULT.read_text())["runs"] if RESULT.exists() else []
+    runs = read_runs(RESULT)
     done = [{k: v for k, v in run.items() if k != "loss"} for run in runs]
     wanted = [
         dict(zip(GRID, values, strict=True))
@@ -110,22 +115,11 @@ def main() -> None:
         jobs = [pool.submit(one_run, settings) for settings in missing]
         for job in as_completed(jobs):
             runs.append(job.result())
-            write(sorted(runs, key=lambda run: [run[name] for name in GRID]))
-
-
-def write(runs: list[dict]) -> None:
-    """Write one run a line, so that a change shows as a line."""
-    facts = {
-        "script": "benchmarks/norms_and_warm_up.py",
-        "torch": torch.__version__.split("+")[0],
-        "steps": STEPS,
-        "batch": BATCH,
-    }
-    lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
-    head = json.dumps(facts, indent=1)[:-2]
-    temporary = RESULT.with_suffix(".part")
-    temporary.write_text(f'{head},\n "runs": [\n{lines}\n ]\n}}\n')
-    temporary.replace(RESULT)
+            write_runs(
+                RESULT,
+                sorted(runs, key=lambda run: [run[name] for name in GRID]),
+                **FACTS,
+            )
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ file holds already is not repeated. Run it, on a quiet machine, with:
     python -m benchmarks.tokens_and_positions
 """
 
-import json
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -14,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from benchmarks.runs import read_runs, write_runs
 from vitedu.analysis import patch_distances, position_similarity
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data import Digits, batches, digits
@@ -59,6 +59,10 @@ WANTED = [
     for values in grid
 ]
 RESULT = Path(__file__).parent.parent / "book/data/tokens-and-positions.json"
+FACTS = {
+    "script": "benchmarks/tokens_and_positions.py",
+    "test_images": 360,
+}
 
 
 class ReadsOnePatch(VisionTransformer):
@@ -181,25 +185,11 @@ def main() -> None:
     """Train what the result file lacks, and write it after every run."""
     torch.set_num_threads(1)
     data = digits()
-    runs = json.loads(RESULT.read_text())["runs"] if RESULT.exists() else []
+    runs = read_runs(RESULT)
     for settings in WANTED:
         if not any(settings.items() <= run.items() for run in runs):
             runs.append(one_run(data, settings))
-            write(runs)
-
-
-def write(runs: list[dict]) -> None:
-    """Write one run a line, so that a change shows as a line."""
-    facts = {
-        "script": "benchmarks/tokens_and_positions.py",
-        "torch": torch.__version__.split("+")[0],
-        "test_images": 360,
-    }
-    lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
-    head = json.dumps(facts, indent=1)[:-2]
-    temporary = RESULT.with_suffix(".part")
-    temporary.write_text(f'{head},\n "runs": [\n{lines}\n ]\n}}\n')
-    temporary.replace(RESULT)
+            write_runs(RESULT, runs, **FACTS)
 
 
 if __name__ == "__main__":
