@@ -28,7 +28,13 @@ def test_uniform_reach_names_the_mistake(answer, thought):
 
 
 def distance(
-    *, prefix=1, norm=math.hypot, unit=True, share_out=True, last=False
+    *,
+    prefix=1,
+    norm=math.hypot,
+    unit=True,
+    share_out=True,
+    last=False,
+    finish=lambda found: found,
 ):
     """Measure by loops, with one thing wrong if asked for."""
 
@@ -45,7 +51,7 @@ def distance(
         if share_out:
             among = among / among.sum(dim=-1, keepdim=True)
         per_query = (among * steps).sum(dim=-1) * (patch_size if unit else 1)
-        return per_query.mean(dim=(0, 2))
+        return finish(per_query.mean(dim=0))
 
     return candidate
 
@@ -61,6 +67,8 @@ def test_head_distance_accepts_a_solution():
         ({"share_out": False}, "divide by their sum"),
         ({"norm": lambda a, b: abs(a) + abs(b)}, "the straight line"),
         ({"last": True}, "dropped the last token"),
+        ({"finish": lambda found: found.mean(dim=1)}, "keep them apart"),
+        ({"finish": lambda found: found.T}, "in this order"),
         ({"prefix": 0}, "your function stopped with RuntimeError"),
     ],
 )
@@ -70,8 +78,8 @@ def test_head_distance_names_the_mistake(options, thought):
 
 def rollout(
     *,
-    kept=0.5,
-    taken=0.5,
+    shares=lambda kept: kept,
+    others=lambda kept: 1 - kept,
     fuse=torch.mean,
     upward=False,
     column=False,
@@ -80,17 +88,22 @@ def rollout(
 ):
     """Follow one token at a time, with one thing wrong if asked for."""
 
-    def candidate(maps):
-        layers = [fuse(layer, dim=1) for layer in maps]
+    def candidate(maps, kept):
+        shares_kept = shares(kept)
+        taken = others(shares_kept)
+        layers = [
+            (keep, take, fuse(layer, dim=1))
+            for keep, take, layer in zip(shares_kept, taken, maps, strict=True)
+        ]
         if only_last:
-            return layers[-1][:, 0, 1:]
+            return layers[-1][2][:, 0, 1:]
         if upward:
             layers.reverse()
         tokens = maps.shape[-1]
         made_of = torch.eye(tokens).to(maps).repeat(maps.shape[1], 1, 1)
-        for layer in layers:
+        for keep, take, layer in layers:
             taken_in = torch.einsum("bqk,bkt->bqt", layer, made_of)
-            made_of = kept * made_of + taken * taken_in
+            made_of = keep * made_of + take * taken_in
         found = made_of[:, 1:, 0] if column else made_of[:, 0, 1:]
         return found / found.sum(-1, keepdim=True) if share_out else found
 
@@ -104,14 +117,18 @@ def test_class_token_rollout_accepts_a_solution():
 @pytest.mark.parametrize(
     ("options", "thought"),
     [
-        ({"kept": 0, "taken": 1}, "keeps half of itself"),
+        ({"shares": torch.zeros_like}, "keeps a share of itself"),
+        ({"shares": lambda kept: 0 * kept + 0.5}, "not carry half"),
+        ({"shares": lambda kept: 0 * kept + kept.mean()}, "their mean for"),
+        ({"shares": lambda kept: 1 - kept}, "what the residual carries"),
+        ({"shares": lambda kept: kept.flip(0)}, "opposite directions"),
         ({"upward": True}, "the other way"),
         ({"column": True}, "belongs to the token that asks"),
-        ({"kept": 1, "taken": 1}, "add up to more than 1"),
+        ({"others": torch.ones_like}, "add up to more than 1"),
         ({"fuse": torch.sum}, "their mean, not their sum"),
         ({"only_last": True}, "follow it down"),
         ({"share_out": True}, "the class token is in itself"),
-        ({"kept": 0.9, "taken": 0.1}, "a number is off"),
+        ({"shares": lambda kept: 0 * kept + 0.9}, "a number is off"),
     ],
 )
 def test_class_token_rollout_names_the_mistake(options, thought):
@@ -119,7 +136,7 @@ def test_class_token_rollout_names_the_mistake(options, thought):
 
 
 def test_an_unfinished_rollout():
-    verdict = check.class_token_rollout(lambda maps: None)
+    verdict = check.class_token_rollout(lambda maps, kept: None)
     expect_thought(verdict, "returned NoneType")
 
 

@@ -345,7 +345,7 @@ def test_a_distillation_token_is_left_out_too(show):
     )
 
 
-def test_the_dots_can_show_the_average_over_a_test_set(show):
+def test_the_dots_can_show_the_average_over_many_images(show):
     mean = np.random.default_rng(3).random((len(STEPS), LAYERS, HEADS)) * 5
     maps = make_maps()
     page = show(make(maps, mean_distance=mean, layer=2, head=1))
@@ -355,11 +355,11 @@ def test_the_dots_can_show_the_average_over_a_test_set(show):
             shown_distances(page), mean[step], atol=TOLERANCE
         )
     expect(page.locator(".vitedu-reading")).to_contain_text(
-        f"Average over the test set: {mean[-1, 2, 1]:.2f} px."
+        f"Average over many images: {mean[-1, 2, 1]:.2f} px."
     )
     page.get_by_label("Dots show", exact=True).select_option("image")
     expect_published(explorer_of(page), step=len(STEPS) - 1)
-    expect(page.locator(".vitedu-reading")).not_to_contain_text("test set")
+    expect(page.locator(".vitedu-reading")).not_to_contain_text("many images")
     np.testing.assert_allclose(
         shown_distances(page),
         of_patches(maps[-1, 0]).mean(-1),

@@ -5,11 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.analysis import (
-    attention_distance,
-    attention_rollout,
-    patch_distances,
-)
+from vitedu.analysis import attention_distance, patch_distances
 from vitedu.checks import Verdict, judge_function, judge_number
 
 
@@ -32,19 +28,22 @@ def uniform_reach(answer: float | None) -> Verdict:
 def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 16.2: ``candidate(weights, grid_size, patch_size)``."""
 
+    def measure(weights, distances, share_out=True):
+        n = len(distances)
+        among = weights[..., -n:, -n:]
+        if share_out:
+            among = among / among.sum(-1, keepdim=True)
+        return (among * distances.to(weights)).sum(-1).mean(0)
+
     def right(weights, grid_size, patch_size):
-        return attention_distance(
-            weights, grid_size=grid_size, patch_size=patch_size
-        )
+        return measure(weights, patch_distances(grid_size, patch_size))
 
     def in_patches(weights, grid_size, patch_size):
         return right(weights, grid_size, 1)
 
     def not_renormalised(weights, grid_size, patch_size):
-        distances = patch_distances(grid_size, patch_size).to(weights)
-        n = len(distances)
-        among = weights[..., -n:, -n:]
-        return (among * distances).sum(-1).mean(-1).mean(0)
+        distances = patch_distances(grid_size, patch_size)
+        return measure(weights, distances, share_out=False)
 
     def city_blocks(weights, grid_size, patch_size):
         rows, columns = grid_size
@@ -52,13 +51,18 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
             torch.arange(rows), torch.arange(columns)
         ).to(weights)
         distances = torch.cdist(centres, centres, p=1) * patch_size
-        n = len(distances)
-        among = weights[..., -n:, -n:]
-        among = among / among.sum(-1, keepdim=True)
-        return (among * distances).sum(-1).mean(-1).mean(0)
+        return measure(weights, distances)
 
     def last_token_dropped(weights, grid_size, patch_size):
         return right(weights[..., :-1, :-1], grid_size, patch_size)
+
+    def one_per_head(weights, grid_size, patch_size):
+        return attention_distance(
+            weights, grid_size=grid_size, patch_size=patch_size
+        )
+
+    def patches_first(weights, grid_size, patch_size):
+        return right(weights, grid_size, patch_size).T
 
     wrong = {
         "your distances count patches; multiply by patch_size to get "
@@ -70,6 +74,9 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
         "you dropped the last token; the class token is the first.": (
             last_token_dropped
         ),
+        "you averaged over the patches that ask; keep them "
+        "apart.": one_per_head,
+        "the axes are (head, query patch), in this order.": patches_first,
     }
     generator = torch.Generator().manual_seed(0)
     cases = {}
@@ -85,45 +92,69 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 16.3: ``candidate(maps)``, maps of all layers."""
+    """Check exercise 16.3: ``candidate(maps, kept)``, maps of all layers."""
 
-    def right(maps):
-        return attention_rollout(list(maps))[:, 0, 1:]
-
-    def no_residual(maps):
-        return attention_rollout(list(maps), residual=0)[:, 0, 1:]
-
-    def upside_down(maps):
-        return right(maps.flip(0))
-
-    def asked_by_patches(maps):
-        return attention_rollout(list(maps))[:, 1:, 0]
-
-    def not_halved(maps):
-        return 2 ** len(maps) * right(maps)
-
-    def heads_added(maps):
+    def follow(maps, kept, taken):
+        """Return the whole product, for shares of one's own."""
         itself = torch.eye(maps.shape[-1]).to(maps)
-        row = itself[:1].expand(maps.shape[1], 1, -1)
-        for layer in reversed(maps.sum(dim=2)):
-            row = row @ (0.5 * itself + 0.5 * layer)
-        return row[:, 0, 1:]
+        product = itself
+        for share, other, layer in zip(kept, taken, maps, strict=True):
+            product = (share * itself + other * layer) @ product
+        return product
 
-    def last_layer_only(maps):
+    def right(maps, kept):
+        return follow(maps.mean(dim=2), kept, 1 - kept)[:, 0, 1:]
+
+    def no_residual(maps, kept):
+        return right(maps, torch.zeros_like(kept))
+
+    def half_everywhere(maps, kept):
+        return right(maps, torch.full_like(kept, 0.5))
+
+    def one_share_for_all(maps, kept):
+        return right(maps, kept.mean().expand(len(kept)))
+
+    def kept_of_attention(maps, kept):
+        return right(maps, 1 - kept)
+
+    def upside_down(maps, kept):
+        return right(maps.flip(0), kept.flip(0))
+
+    def shares_upside_down(maps, kept):
+        return right(maps, kept.flip(0))
+
+    def asked_by_patches(maps, kept):
+        return follow(maps.mean(dim=2), kept, 1 - kept)[:, 1:, 0]
+
+    def too_much(maps, kept):
+        return follow(maps.mean(dim=2), kept, torch.ones_like(kept))[:, 0, 1:]
+
+    def heads_added(maps, kept):
+        return follow(maps.sum(dim=2), kept, 1 - kept)[:, 0, 1:]
+
+    def last_layer_only(maps, kept):
         return maps[-1].mean(dim=1)[:, 0, 1:]
 
-    def patches_share_out(maps):
-        found = right(maps)
+    def patches_share_out(maps, kept):
+        found = right(maps, kept)
         return found / found.sum(dim=-1, keepdim=True)
 
     wrong = {
-        "a token also keeps half of itself in each layer.": no_residual,
+        "a token also keeps a share of itself in each layer.": no_residual,
+        "the residual does not carry half everywhere; kept says how much in "
+        "which layer.": half_everywhere,
+        "each layer has a share of its own; you took their mean for "
+        "all.": one_share_for_all,
+        "kept is what the residual carries; the rest comes from "
+        "attention.": kept_of_attention,
         "what the last layer takes is made of what the layers below took; "
         "yours goes through the layers the other way.": upside_down,
+        "your layers and their shares run in opposite "
+        "directions.": shares_upside_down,
         "you ask how much of the class token is in each patch; a row "
         "belongs to the token that asks.": asked_by_patches,
-        "your shares of a token add up to more than 1: a half stays, and "
-        "only a half comes from attention.": not_halved,
+        "your shares of a token add up to more than 1: attention brings "
+        "only what the residual leaves.": too_much,
         "the heads share one token: take their mean, not their sum.": (
             heads_added
         ),
@@ -134,8 +165,12 @@ def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
     }
     generator = torch.Generator().manual_seed(0)
     cases = {}
-    for layers, tokens in ((2, 5), (3, 7)):
-        scores = torch.randn(layers, 2, 3, tokens, tokens, generator=generator)
-        maps = scores.double().softmax(dim=-1)
-        cases[f"{layers} layers of {tokens} tokens"] = (maps,)
+    for kept, tokens in (((0.5, 0.2), 5), ((0.3, 0.6, 0.1), 7)):
+        scores = torch.randn(
+            len(kept), 2, 3, tokens, tokens, generator=generator
+        )
+        cases[f"{len(kept)} layers of {tokens} tokens"] = (
+            scores.double().softmax(dim=-1),
+            torch.tensor(kept).double(),
+        )
     return judge_function(candidate, right, wrong, cases)

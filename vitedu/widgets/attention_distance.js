@@ -4,10 +4,10 @@ const WORDS = {
   step: "Step",
   query: "Query",
   aPatch: "a patch",
-  theClassToken: "the class token",
+  theClassToken: "class token",
   dots: "Dots show",
   thisImage: "this image",
-  average: "the test set",
+  average: "many images",
   plotTitle: "Attention distance, in pixels",
   mapTitle: "Where layer {layer}, head {head} looks",
   layerAxis: "layer",
@@ -16,18 +16,20 @@ const WORDS = {
   baselineValue: "{distance} px",
   zoomNote: " The axis does not start at 0.",
   plotNote:
-    "Each ring is a head; its grey dot is the same head at step {step}. Arrow " +
-    "keys move from head to head. The dashed line is uniform attention: the " +
-    "same weight on every patch.",
+    "Each ring is a head, averaged over all query patches; its grey dot is " +
+    "the same head at step {step}. Left and right change the layer, up and " +
+    "down go to the next head by distance. The dashed line is uniform " +
+    "attention: the same weight on every patch.",
   dot: "layer {layer}, head {head}: {distance} pixels",
   heads: "Heads",
   patches: "Query patch",
   patch: "row {row}, column {column}: weight {weight}",
-  classTile: "class token: weight {weight}",
+  classTile: "to the class token: {weight}",
   patchNote:
-    "A square's area is the weight of its patch; the largest stands for " +
-    "{largest}. The query patch is outlined. The circle shows how far it " +
-    "looks, the dashed circle how far with uniform attention.",
+    "Click a patch, or use the arrow keys. A square's area is the weight of " +
+    "its patch; the largest stands for {largest}. The circle shows how far " +
+    "the outlined patch looks, the dashed circle how far with uniform " +
+    "attention.",
   classNote:
     "A square's area is the weight that the class token gives to the patch; " +
     "the largest stands for {largest}.",
@@ -41,7 +43,7 @@ const WORDS = {
   readHead:
     "Over all patches of this image: {distance} px; uniform attention " +
     "{uniform} px.",
-  readAverage: "Average over the test set: {distance} px.",
+  readAverage: "Average over many images: {distance} px.",
 };
 
 const STATE = [

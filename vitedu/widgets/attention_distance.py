@@ -48,8 +48,8 @@ class AttentionDistance(Explorer):
         image_names: A short name for each image; else its number.
         num_prefix_tokens: Tokens in front of the patches. The first is the
             class token; no distance counts any of them.
-        mean_distance: Distances in pixels over a whole test set, (step,
-            layer, head), which the dots then show first.
+        mean_distance: Distances in pixels over many images, (step, layer,
+            head), which the dots then show first.
         view: What to show at first, by the names above; else the last step
             and the patch in the middle.
 
