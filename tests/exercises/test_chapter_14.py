@@ -1,5 +1,6 @@
 """The exercises of chapter 14, training a ViT."""
 
+import math
 from unittest import mock
 
 import pytest
@@ -60,7 +61,7 @@ def cut(order, *, columns_first=False, strided=False):
 
 
 def test_cut_patches_accepts_a_solution():
-    assert check.cut_patches(cut((1, 2, 3))).right
+    assert check.cut_patches(cut((2, 3, 1))).right
 
 
 @pytest.mark.parametrize(
@@ -72,9 +73,16 @@ def test_cut_patches_accepts_a_solution():
             ),
             "reshaped without moving axes",
         ),
-        (cut((1, 2, 3), columns_first=True), "run down the columns"),
-        (cut((2, 3, 1)), "(row, column, channel)"),
-        (cut((1, 2, 3), strided=True), "takes every n-th pixel"),
+        (
+            lambda images, p: images.permute(0, 2, 3, 1).reshape(
+                len(images), -1, images.shape[1] * p * p
+            ),
+            "moved the channels to the end",
+        ),
+        (cut((2, 3, 1), columns_first=True), "run down the columns"),
+        (cut((1, 2, 3)), "you have (channel, row, column)"),
+        (cut((3, 2, 1)), "you have (column, row, channel)"),
+        (cut((2, 3, 1), strided=True), "takes every n-th pixel"),
         (lambda images, p: images[:, :, ::p, ::p], "the shape is"),
     ],
 )
@@ -82,24 +90,35 @@ def test_cut_patches_names_the_mistake(candidate, thought):
     expect_thought(check.cut_patches(candidate), thought)
 
 
-def test_smoothed_target_accepts_the_number():
-    assert check.smoothed_target(0.9001)
-    assert check.smoothed_target(1 - 0.1 + 0.1 / 1000)
+def smallest_loss(*targets, base=math.e):
+    return -sum(n * x * math.log(x, base) for n, x in targets)
+
+
+RIGHT, WRONG = (1, 0.9001), (999, 0.0001)
+
+
+def test_smallest_loss_accepts_the_number():
+    assert check.smallest_loss(1.015)
+    assert check.smallest_loss(smallest_loss(RIGHT, WRONG))
 
 
 @pytest.mark.parametrize(
     ("answer", "thought"),
     [
-        (0.9, "divided among all"),
-        (0.0001, "target of a wrong class"),
-        (0.1, "what all classes divide"),
-        (1, "without smoothing"),
-        (0.8999, "it pays none"),
-        (0.90005, "is not it"),
+        (0, "without smoothing"),
+        (-math.log(0.9001), "weighed by its target"),
+        (-math.log(0.9), "weighed by its target"),
+        (smallest_loss(RIGHT), "part of the right class"),
+        (smallest_loss(WRONG), "wrong classes alone"),
+        (smallest_loss((1, 0.9), (1, 0.1)), "to one class"),
+        (smallest_loss((1, 0.9), (999, 0.1 / 999)), "the 999 wrong classes;"),
+        (smallest_loss(RIGHT, WRONG, base=2), "base 2"),
+        (math.log(1000), "before training"),
+        (1.014, "is not it"),
     ],
 )
-def test_smoothed_target_names_the_mistake(answer, thought):
-    expect_thought(check.smoothed_target(answer), thought)
+def test_smallest_loss_names_the_mistake(answer, thought):
+    expect_thought(check.smallest_loss(answer), thought)
 
 
 def skipper(*, kept=torch.ge, grow=lambda rate: 1 / (1 - rate), axis=0):
@@ -149,4 +168,4 @@ def test_skip_branches_names_the_mistake(candidate, thought):
 
 def test_unfinished_answers():
     expect_unfinished(check.num_tokens, check.cut_patches)
-    expect_unfinished(check.smoothed_target, check.skip_branches)
+    expect_unfinished(check.smallest_loss, check.skip_branches)

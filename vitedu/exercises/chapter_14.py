@@ -7,7 +7,6 @@ from einops import rearrange
 from torch import Tensor
 
 from vitedu.checks import Verdict, judge_function, judge_number
-from vitedu.patches import patchify
 
 
 def num_tokens(answer: int | None) -> Verdict:
@@ -28,35 +27,42 @@ def num_tokens(answer: int | None) -> Verdict:
 
 
 def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches."""
+    """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches.
+
+    The order inside a patch is (row, column, channel), which the page does
+    not show.
+    """
+
+    def cut(order, *, split="(r p) (s q)"):
+        return lambda images, p: rearrange(
+            images, f"b c {split} -> {order}", p=p, q=p
+        )
 
     def naive(images, p):
         return images.reshape(len(images), -1, images.shape[1] * p * p)
 
-    def by_columns(images, p):
-        return rearrange(
-            images, "b c (r p) (s q) -> b (s r) (c p q)", p=p, q=p
-        )
-
-    def channels_last(images, p):
-        return rearrange(
-            images, "b c (r p) (s q) -> b (r s) (p q c)", p=p, q=p
-        )
-
-    def swapped(images, p):
-        return rearrange(
-            images, "b c (p r) (q s) -> b (r s) (c p q)", p=p, q=p
-        )
-
+    right = cut("b (r s) (p q c)")
     wrong = {
         "you reshaped without moving axes first: a row of yours holds pixels "
         "of a whole line of the image, not of a square.": naive,
+        "you moved the channels to the end, but a row of yours holds pixels "
+        "of a whole line of the image, not of a square.": (
+            lambda images, p: images.movedim(1, -1).reshape(
+                len(images), -1, images.shape[1] * p * p
+            )
+        ),
         "your patches run down the columns; they should run along the rows, "
-        "as one reads.": by_columns,
-        "inside a patch you have (row, column, channel); the order asked for "
-        "is (channel, row, column).": channels_last,
+        "as one reads.": cut("b (s r) (p q c)"),
+        "inside a patch you have (channel, row, column), as the library has; "
+        "the order asked for is (row, column, channel).": (
+            cut("b (r s) (c p q)")
+        ),
+        "inside a patch you have (column, row, channel); the order asked for "
+        "is (row, column, channel).": cut("b (r s) (q p c)"),
         "you split (p rows) instead of (rows p): your patch takes every n-th "
-        "pixel of the whole image.": swapped,
+        "pixel of the whole image.": (
+            cut("b (r s) (p q c)", split="(p r) (q s)")
+        ),
     }
     generator = torch.Generator().manual_seed(0)
     cases = {
@@ -64,25 +70,34 @@ def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
             torch.rand(2, c, h, w, generator=generator),
             p,
         )
-        for c, h, w, p in ((1, 8, 8, 2), (3, 6, 9, 3))
+        for c, h, w, p in ((3, 6, 9, 3), (1, 8, 8, 2))
     }
-    return judge_function(candidate, patchify, wrong, cases)
+    return judge_function(candidate, right, wrong, cases)
 
 
-def smoothed_target(answer: float | None) -> Verdict:
-    """Check exercise 14.3: the target of the right one of 1,000 classes."""
+def smallest_loss(answer: float | None) -> Verdict:
+    """Check exercise 14.3: the floor of the loss, 1,000 classes, 0.1."""
+    if isinstance(answer, float):
+        answer = round(answer, 3)  # three decimals are asked for
     return judge_number(
         answer,
-        0.9001,
-        "0.9, and its share of the 0.1 that all 1,000 classes divide.",
+        1.015,
+        "it is the entropy of the targets 0.9001 and 999 times 0.0001.",
         {
-            0.9: "the 0.1 is divided among all classes; who is one of them?",
-            0.0001: "that is the target of a wrong class.",
-            0.1: "that is what all classes divide, the right one included.",
-            1.0: "that is the target without smoothing.",
-            0.8999: "the right class gets a share on top, it pays none.",
+            0.0: "without smoothing it would be; now whoever gives all to "
+            "the right class pays without bound.",
+            0.105: "that is -ln of the right one's target; the other classes "
+            "count, too, and each is weighed by its target.",
+            0.095: "that is the part of the right class; the others count, "
+            "too.",
+            0.92: "that is the part of the 999 wrong classes alone.",
+            0.325: "you gave the 0.1 to one class; all 1,000 share it.",
+            1.016: "you gave the 0.1 to the 999 wrong classes; the right "
+            "one shares it, too.",
+            1.464: "you took logarithms with base 2.",
+            6.908: "that is ln 1,000, the loss before training.",
         },
-        tolerance=1e-5,
+        tolerance=0,
     )
 
 
