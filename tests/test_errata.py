@@ -16,7 +16,6 @@ ITEM = re.compile(
 LINK = re.compile(r"\[chapter (\d+)\]\(#e-(\d\d)\)")
 LABEL = re.compile(r"^\(e-(\d\d)\)=$", re.MULTILINE)
 ITEMS = {int(item["number"]): item["shown"] for item in ITEM.finditer(PAGE)}
-PENDING = sorted(n for n, shown in ITEMS.items() if shown == "not yet")
 
 
 def labels(cells: list[nbformat.NotebookNode]) -> dict[int, bool]:
@@ -39,7 +38,7 @@ def test_every_item_is_there_once_and_complete():
     assert sorted(ITEMS) == list(range(1, NUM_ITEMS + 1))
 
 
-@pytest.mark.parametrize("number", sorted(set(ITEMS) - set(PENDING)))
+@pytest.mark.parametrize("number", sorted(ITEMS))
 def test_an_item_links_to_a_cell_that_shows_it(number):
     link = LINK.fullmatch(ITEMS[number])
     assert link, ITEMS[number]
@@ -51,7 +50,7 @@ def test_an_item_links_to_a_cell_that_shows_it(number):
 
 def test_every_label_is_of_one_item_that_links_to_it():
     found = [number for chapter in LABELS.values() for number in chapter]
-    assert sorted(found) == sorted(set(ITEMS) - set(PENDING))
+    assert sorted(found) == sorted(ITEMS)
 
 
 def test_a_label_without_code_is_noticed():
@@ -62,8 +61,3 @@ def test_a_label_without_code_is_noticed():
         nbformat.v4.new_markdown_cell("(e-03)=\nLast."),
     ]
     assert labels(cells) == {1: True, 2: False, 3: False}
-
-
-def test_what_is_not_shown_yet():
-    if PENDING:
-        pytest.skip(f"not shown yet: {', '.join(map(str, PENDING))}")

@@ -9,7 +9,13 @@ from benchmarks.runs import read_runs, write_runs
 
 @pytest.mark.parametrize(
     "name",
-    ["digit_regularisation", "norms_and_warm_up", "tokens_and_positions"],
+    [
+        "amount_of_data",
+        "digit_regularisation",
+        "norms_and_warm_up",
+        "tokens_and_positions",
+        "transfer",
+    ],
 )
 def test_a_result_file_survives_reading_and_writing(name, tmp_path):
     script = import_module(f"benchmarks.{name}")

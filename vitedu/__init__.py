@@ -84,6 +84,7 @@ Exercises
     exercises.chapter_14  training a ViT
     exercises.chapter_15  counting
     exercises.chapter_16  looking inside
+    exercises.chapter_17  data and transfer
     exercises.chapter_18  pretrained weights
 
 Explorers

@@ -1,0 +1,148 @@
+"""Checks of the exercises of chapter 17, data and transfer."""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from vitedu.checks import Verdict, judge_function, judge_number
+
+
+def pretraining_steps(answer: float | None) -> Verdict:
+    """Check exercise 17.1: steps of a pre-training on JFT-300M."""
+    images, epochs, batch = 303_000_000, 7, 4096
+    return judge_number(
+        answer,
+        images * epochs / batch,
+        "303 million images, 7 times, 4,096 at once: about 518,000 steps.",
+        {
+            images / batch: "that is one epoch.",
+            images * epochs / 512: "batches of 512 are those of fine-tuning.",
+            18_000 * epochs / batch: "18 thousand are the classes. How many "
+            "images are there?",
+            images * epochs: "that is how many images the network sees. How "
+            "many of them make one step?",
+            images * epochs * batch: "a step takes 4,096 images: more in a "
+            "batch, fewer steps.",
+        },
+    )
+
+
+def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 17.2: ``candidate(sizes, accuracies, wanted)``."""
+
+    def crossing(read: Callable, back: Callable) -> Callable[..., Tensor]:
+        def solve(sizes: Tensor, accuracies: Tensor, wanted: float) -> Tensor:
+            if accuracies[0] >= wanted:
+                return sizes[0]
+            points = zip(read(sizes), accuracies, strict=True)
+            for (x0, y0), (x1, y1) in pairwise(points):
+                if y1 >= wanted:
+                    return back(x0 + (wanted - y0) / (y1 - y0) * (x1 - x0))
+            return torch.tensor(torch.inf)
+
+        return solve
+
+    def measured(sizes: Tensor, accuracies: Tensor, wanted: float) -> Tensor:
+        enough = sizes[accuracies >= wanted]
+        return enough.min() if len(enough) else torch.tensor(torch.inf)
+
+    def below(sizes: Tensor, accuracies: Tensor, wanted: float) -> Tensor:
+        return sizes[accuracies < wanted].max()
+
+    right = crossing(torch.log2, torch.exp2)
+
+    def last_crossing(
+        sizes: Tensor, accuracies: Tensor, wanted: float
+    ) -> Tensor:
+        short = (accuracies < wanted).nonzero().flatten()
+        return right(sizes[short[-1] :], accuracies[short[-1] :], wanted)
+
+    def largest_if_never(
+        sizes: Tensor, accuracies: Tensor, wanted: float
+    ) -> Tensor:
+        return right(sizes, accuracies, wanted).clamp(max=sizes[-1].item())
+
+    wrong = {
+        "you went along a straight line in the number of images. Between two "
+        "points of our figure the line is straight in the logarithm of the "
+        "number.": crossing(lambda x: x, lambda x: x),
+        "this is the first measured size that is enough. The line crosses "
+        "the wanted accuracy before it.": measured,
+        "this is the largest measured size that is not enough.": below,
+        "this is a logarithm. How many images are that?": crossing(
+            torch.log2, lambda x: x
+        ),
+        "you found the last crossing. Which is the smallest number that was "
+        "enough?": last_crossing,
+        "the curve never gets there. The largest size is no answer, since it "
+        "is not enough; return infinity.": largest_if_never,
+    }
+    sizes = torch.tensor([100.0, 400.0, 1600.0, 6400.0])
+    rising = torch.tensor([0.2, 0.4, 0.8, 0.9])
+    cases = {
+        "a rising curve": (sizes, rising, 0.6),
+        "a curve that falls once": (
+            sizes,
+            torch.tensor([0.2, 0.7, 0.5, 0.9]),
+            0.6,
+        ),
+        "an accuracy that is never reached": (sizes, rising, 0.95),
+        "an accuracy that the smallest set reaches": (sizes, rising, 0.2),
+    }
+    return judge_function(candidate, right, wrong, cases)
+
+
+def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 17.3: ``candidate(labels, shots, order)``."""
+
+    def each(labels: Tensor, shots: int, order: Tensor) -> Tensor:
+        kept = [order[labels[order] == c][:shots] for c in labels.unique()]
+        return torch.cat(kept)
+
+    def right(labels: Tensor, shots: int, order: Tensor) -> Tensor:
+        return each(labels, shots, order).sort().values
+
+    def in_all(labels: Tensor, shots: int, order: Tensor) -> Tensor:
+        return order[: shots * len(labels.unique())].sort().values
+
+    def first_in_file(labels: Tensor, shots: int, order: Tensor) -> Tensor:
+        return right(labels, shots, torch.arange(len(labels)))
+
+    def places(labels: Tensor, shots: int, order: Tensor) -> Tensor:
+        return right(labels[order], shots, torch.arange(len(labels)))
+
+    def one_class(labels: Tensor, shots: int, order: Tensor) -> Tensor:
+        return order[labels[order] == 0][:shots].sort().values
+
+    def unmoved(labels: Tensor, shots: int, order: Tensor) -> Tensor:
+        kept = [order[labels == c][:shots] for c in labels.unique()]
+        return torch.cat(kept).sort().values
+
+    wrong = {
+        "the number of images is right, but not of each class: you took the "
+        "first of all classes together.": in_all,
+        "of each class you took the images that come first in the data. "
+        "Which come first in `order`?": first_in_file,
+        "these are places in `order`. Which images stand there?": places,
+        "these are images of one class only.": one_class,
+        "you compared `labels` with the class and then indexed `order`: "
+        "labels and order do not stand in the same order.": unmoved,
+        "the images are right; sort them.": each,
+    }
+    generator = torch.Generator().manual_seed(0)
+    shuffled = torch.randint(3, (20,), generator=generator)
+    cases = {
+        "20 images, 2 of each of 3 classes": (
+            shuffled,
+            2,
+            torch.randperm(20, generator=generator),
+        ),
+        "6 images sorted by class, 1 of each": (
+            torch.tensor([0, 0, 1, 1, 2, 2]),
+            1,
+            torch.tensor([5, 1, 0, 3, 2, 4]),
+        ),
+    }
+    return judge_function(candidate, right, wrong, cases)
