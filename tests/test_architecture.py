@@ -61,7 +61,10 @@ MAY_IMPORT = {
     "leaks": "",
     "mask_formats": "masks",
     "notebook": "plots",
-    "checks": "masks attention",
+    "trials": "",
+    "progress": "",
+    "judging": "progress trials",
+    "checks": "masks attention judging progress",
 }
 MODULES = sorted(LIBRARY.glob("*.py"))
 # Each may import everything but the others.

@@ -64,7 +64,10 @@ Tools of the book
     require            the rules that arguments obey
     plots              one look for every figure
     notebook           what the cells of a chapter call
-    checks             proofs of equality, verdicts on answers
+    trials             what a reader wrote runs in time, and leaves nothing
+    progress           what a reader has tried and got right
+    judging            verdicts on answers
+    checks             proofs of equality, and all that chapters judge with
 
 Exercises
     exercises             what a check does

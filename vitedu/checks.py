@@ -1,16 +1,27 @@
-"""Proofs that two pieces of code compute the same; verdicts on answers."""
+"""Proofs that two pieces of code compute the same; what judges answers."""
 
-import html
-import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from vitedu import require
 from vitedu.attention import scaled_dot_product_attention
+from vitedu.judging import Verdict, exercise, judge_function, judge_number
 from vitedu.masks import causal_mask
+from vitedu.progress import progress
+
+__all__ = [
+    "Verdict",
+    "attention_inputs",
+    "attention_masks",
+    "exercise",
+    "judge_function",
+    "judge_number",
+    "progress",
+    "same",
+    "same_attention",
+]
 
 # Prime and pairwise different, so that no axis passes for another.
 BATCH, HEADS, QUERY, KEY, HEAD_DIM = 2, 3, 5, 7, 11
@@ -80,7 +91,7 @@ def _run(
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     leaves = [x.detach().double().requires_grad_() for x in inputs]
     output = function(*leaves, **options)
-    if not _is_tensor(output):
+    if not isinstance(output, Tensor):
         raise AssertionError(
             f"output: a tensor is asked for, got {type(output).__name__}"
         )
@@ -158,138 +169,3 @@ def same_attention(candidate: Callable[..., Tensor]) -> dict[str, float]:
         except AssertionError as error:
             raise AssertionError(f"mask {name}: {error}") from None
     return found
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a check says about an answer.
-
-    Attributes:
-        right: Whether the answer is right.
-        message: Why, in a sentence or two.
-    """
-
-    right: bool
-    message: str
-
-    def __bool__(self) -> bool:
-        return self.right
-
-    def __repr__(self) -> str:
-        return f"{'Right' if self.right else 'Not yet'}: {self.message}"
-
-    def _repr_html_(self) -> str:
-        # A paragraph wraps where plain text runs out of its box.
-        start, message = repr(self).split(": ", 1)
-        return f"<p><strong>{start}:</strong> {html.escape(message)}</p>"
-
-    def must_be_right(self) -> "Verdict":
-        """Return itself, or stop: for the solutions in the book."""
-        if not self.right:
-            raise AssertionError(self.message)
-        return self
-
-
-def judge_number(
-    answer: object,
-    right: float,
-    why: str,
-    wrong: dict[float, str],
-    *,
-    tolerance: float = 0.01,
-) -> Verdict:
-    """Judge a predicted number; name the thought behind a wrong one.
-
-    Args:
-        answer: What the reader says.
-        right: The right number.
-        why: What to say about it.
-        wrong: Other numbers, and the thought that leads to each.
-        tolerance: Relative distance that counts as equal; 0 for counts.
-
-    >>> judge_number(4, right=16, why="4 * 4", wrong={4: "that is the root."})
-    Not yet: that is the root.
-    """
-    if answer is None:
-        return Verdict(False, "write your prediction into the cell first.")
-    if isinstance(answer, bool) or not isinstance(answer, int | float):
-        return Verdict(False, f"a number is asked for, not {answer!r}.")
-    messages = {right: why, **wrong}
-    nearest = min(messages, key=lambda value: abs(value - answer))
-    if math.isclose(answer, nearest, rel_tol=tolerance):
-        return Verdict(nearest == right, messages[nearest])
-    return Verdict(False, f"{answer} is not it.")
-
-
-def judge_function(
-    candidate: Callable,
-    right: Callable,
-    wrong: dict[str, Callable],
-    cases: dict[str, tuple],
-) -> Verdict:
-    """Judge a function by what it computes; name a wrong one's thought.
-
-    Args:
-        candidate: The reader's function. It gets copies of the inputs; what
-            it raises is reported, and the random state stays as it was.
-        right: A right function.
-        wrong: A message for each mistake that has been foreseen, and a
-            function that makes it.
-        cases: Name -> inputs.
-    """
-    answers = []
-    for case, inputs in cases.items():
-        copies = [x.clone() if _is_tensor(x) else x for x in inputs]
-        try:
-            with torch.random.fork_rng(devices=[]):
-                found = candidate(*copies)
-        except Exception as error:
-            return Verdict(
-                False,
-                f"{case}: your function stopped with "
-                f"{type(error).__name__}: {error}",
-            )
-        expected = right(*inputs)
-        if not _is_tensor(found):
-            return Verdict(
-                False,
-                f"{case}: your function returned "
-                f"{type(found).__name__}, a tensor is asked for.",
-            )
-        if any(
-            not torch.equal(a, b)
-            for a, b in zip(copies, inputs, strict=True)
-            if _is_tensor(a)
-        ):
-            return Verdict(False, f"{case}: your function changed its input.")
-        answers.append((found, inputs))
-        if _close(found, expected):
-            continue
-        # Two mistakes may look alike in one case: all so far have to fit.
-        for message, mistake in wrong.items():
-            if all(_close(f, mistake(*given)) for f, given in answers):
-                return Verdict(False, f"{case}: {message}")
-        return Verdict(False, f"{case}: {_difference(found, expected)}")
-    return Verdict(True, f"it passes all of {', '.join(cases)}.")
-
-
-def _is_tensor(value: object) -> bool:
-    return isinstance(value, Tensor)
-
-
-def _close(found: Tensor, expected: Tensor) -> bool:
-    return found.shape == expected.shape and torch.allclose(
-        found.to(expected), expected, atol=1e-6
-    )
-
-
-def _difference(found: Tensor, expected: Tensor) -> str:
-    if found.shape != expected.shape:
-        return (
-            f"the shape is {tuple(found.shape)}, "
-            f"it should be {tuple(expected.shape)}."
-        )
-    if not found.isfinite().all():
-        return "some numbers are not finite. Which row could cause that?"
-    worst = (found.to(expected) - expected).abs().max().item()
-    return f"the shape is right, but a number is off by {worst:.3g}."

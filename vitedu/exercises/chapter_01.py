@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def layers_to_cross(answer: int | None) -> Verdict:
     """Check exercise 1.1: how many windows of 5 see across 65 tokens."""
     return judge_number(
@@ -32,6 +33,7 @@ def layers_to_cross(answer: int | None) -> Verdict:
     )
 
 
+@exercise
 def read_both_ways(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 1.2: ``candidate(x, forwards, backwards)``."""
 

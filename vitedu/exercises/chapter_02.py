@@ -6,12 +6,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 from vitedu.sinusoids import sinusoidal_table
 
 _BASE = 10_000.0
 
 
+@exercise
 def wavelength(answer: float | None) -> Verdict:
     """Check exercise 2.1: the wavelength of pair 2 of a row of 8 numbers."""
     turn = 2 * math.pi
@@ -34,6 +35,7 @@ def wavelength(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def move(candidate: Callable[[Tensor, int], Tensor]) -> Verdict:
     """Check exercise 2.2: ``candidate(rows, steps)`` turns every pair."""
 

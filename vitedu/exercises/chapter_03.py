@@ -9,11 +9,13 @@ from vitedu.checks import (
     Verdict,
     attention_inputs,
     attention_masks,
+    exercise,
     judge_function,
     judge_number,
 )
 
 
+@exercise
 def score_spread(answer: float | None) -> Verdict:
     """Check exercise 3.1: the spread of scores of components of spread 2."""
     return judge_number(
@@ -32,6 +34,7 @@ def score_spread(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def attention(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 3.2: ``candidate(q, k, v, mask)`` is attention."""
 

@@ -5,12 +5,13 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 from vitedu.masks import causal_mask, padding_mask
 
 _PAD = 0
 
 
+@exercise
 def allowed_pairs(answer: int | None) -> Verdict:
     """Check exercise 4.1: True entries for 6 words and 2 pads, both masks."""
     return judge_number(
@@ -34,6 +35,7 @@ def allowed_pairs(answer: int | None) -> Verdict:
     )
 
 
+@exercise
 def decoder_mask(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 4.2: ``candidate(tokens, pad_id)`` hides both."""
 

@@ -6,13 +6,14 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 # Prime and pairwise different, but d_model, which is heads times head_dim.
 _BATCH, _HEADS, _TOKENS, _HEAD_DIM = 2, 3, 5, 7
 _D_MODEL = _HEADS * _HEAD_DIM
 
 
+@exercise
 def parameters(answer: float | None) -> Verdict:
     """Check exercise 5.1: the parameters of an attention of the base model."""
     square = 512 * 512
@@ -39,6 +40,7 @@ def parameters(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def multi_head(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 5.2: ``candidate(x, w_qkv, w_o, num_heads)``."""
     split, merge, scale = (

@@ -5,11 +5,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 WIDTH = 3
 
 
+@exercise
 def doubled_token(answer: float | None) -> Verdict:
     """Check exercise 6.1: LayerNorm of the 12 in 4, 8, 8, 12."""
     return judge_number(
@@ -26,6 +27,7 @@ def doubled_token(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def block_parameters(answer: int | None) -> Verdict:
     """Check exercise 6.2: parameters of a block, d_model 64 and d_ff 128."""
     h, d_ff = 64, 128
@@ -57,6 +59,7 @@ def block_parameters(answer: int | None) -> Verdict:
     )
 
 
+@exercise
 def pre_norm_stack(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 6.3: ``candidate(x, branches, norms, last_norm)``.
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def encoder_parameters(answer: int | None) -> Verdict:
     """Check exercise 7.1: a pre-norm encoder of 4 blocks of width 128."""
     blocks, h = 4, 128
@@ -39,6 +40,7 @@ def encoder_parameters(answer: int | None) -> Verdict:
     )
 
 
+@exercise
 def encoder(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 7.2: ``candidate(x, blocks, norm, mask)``.
 
@@ -87,6 +89,7 @@ def encoder(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, _encoder, wrong, cases)
 
 
+@exercise
 def sentence_vector(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 7.3: ``candidate(out, real)``, a mean over the words."""
 

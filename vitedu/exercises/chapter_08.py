@@ -6,12 +6,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 # Prime and pairwise different.
 _BATCH, _TARGET, _SOURCE, _D_MODEL, _CONTEXT = 2, 3, 5, 7, 11
 
 
+@exercise
 def cross_weights(answer: float | None) -> Verdict:
     """Check exercise 8.1: the attention weights of a cross-attention."""
     return judge_number(
@@ -33,6 +34,7 @@ def cross_weights(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def two_memories(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 8.2: a pre-norm block that looks across twice, mended.
 

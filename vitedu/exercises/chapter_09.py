@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 Sentences = Sequence[Sequence[int]]
 
 
+@exercise
 def parameters(answer: int | None) -> Verdict:
     """Check exercise 9.1: width 256, 3 + 3 blocks, 10,000 joint words."""
     d, blocks, words = 256, 3, 10_000
@@ -39,6 +40,7 @@ def parameters(answer: int | None) -> Verdict:
     )
 
 
+@exercise
 def teacher_forcing(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 9.2: ``candidate(sentences, bos_id, eos_id, pad_id)``.
 
@@ -88,6 +90,7 @@ def teacher_forcing(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(without_padding, _forced(), wrong, cases)
 
 
+@exercise
 def loss_per_word(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 9.3: ``candidate(logits, labels, pad_id)``.
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def tokens_through_decoder(answer: float | None) -> Verdict:
     """Check exercise 10.1: a beam of 4 writes 20 tokens without a cache."""
     return judge_number(
@@ -38,6 +39,7 @@ def tokens_through_decoder(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 10.2: ``candidate(log_probs, temperature, top_k)``."""
     generator = torch.Generator().manual_seed(0)
@@ -95,6 +97,7 @@ def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, _chances, wrong, cases)
 
 
+@exercise
 def best_sentence(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 10.3: a beam search over a table of next tokens.
 

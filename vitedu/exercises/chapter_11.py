@@ -6,11 +6,12 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 _D_MODEL = 7  # prime, and no side of a patch or number of channels
 
 
+@exercise
 def parameters(answer: float | None) -> Verdict:
     """Check exercise 11.1: the patch embedding of a ViT-S/16."""
     values, d_model, patches = 16 * 16 * 3, 384, 14 * 14
@@ -40,6 +41,7 @@ def parameters(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 11.2: ``candidate(matrix, num_channels, patch_size)``."""
     wrong = {

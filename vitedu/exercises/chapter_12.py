@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def position_weights(answer: int | None) -> Verdict:
     """Check exercise 12.1: positions of a distilled ViT-B/16 at 384 pixels."""
     width = 768
@@ -33,6 +34,7 @@ def position_weights(answer: int | None) -> Verdict:
     )
 
 
+@exercise
 def shuffled_positions(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 12.2: ``candidate(weight, order)`` moves the rows."""
 

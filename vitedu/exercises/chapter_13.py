@@ -5,11 +5,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 _WIDTH = 5
 
 
+@exercise
 def larger_image(answer: int | None) -> Verdict:
     """Check exercise 13.1: what 384 pixels instead of 224 add to a S/16."""
     before, after, width = (224 // 16) ** 2, (384 // 16) ** 2, 384
@@ -51,6 +52,7 @@ class _Block(nn.Module):
         return x + self.share * mean + (self.share * x).sin()
 
 
+@exercise
 def missing_class(candidate: Callable[..., nn.Module]) -> Verdict:
     """Check exercise 13.2: ``candidate(make_block, depth)``, a module."""
     for depth in (3, 1):
@@ -137,6 +139,7 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
     return verdict
 
 
+@exercise
 def forward_pass(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 13.3: from patches to logits, past five parts."""
     # What can be told apart from outside, without naming the line.

@@ -6,9 +6,10 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def num_tokens(answer: int | None) -> Verdict:
     """Check exercise 14.1: the tokens of a ViT-B/16 at 224 x 224 pixels."""
     return judge_number(
@@ -26,6 +27,7 @@ def num_tokens(answer: int | None) -> Verdict:
     )
 
 
+@exercise
 def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches.
 
@@ -75,6 +77,7 @@ def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, right, wrong, cases)
 
 
+@exercise
 def smallest_loss(answer: float | None) -> Verdict:
     """Check exercise 14.3: the floor of the loss, 1,000 classes, 0.1."""
     if isinstance(answer, float):
@@ -101,6 +104,7 @@ def smallest_loss(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def skip_branches(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 14.4: ``candidate(branch, draws, rate)`` skips."""
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def parameters_gained(answer: float | None) -> Verdict:
     """Check exercise 15.1: what a larger image costs ViT-B/32."""
     width, before, after = 768, 7 * 7, 8 * 12
@@ -37,6 +38,7 @@ def parameters_gained(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def windowed_flops(candidate: Callable[..., int]) -> Verdict:
     """Check exercise 15.2: ``candidate(batch, tokens, d_model, window)``."""
     wrong = {

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from vitedu.analysis import attention_distance, patch_distances
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def uniform_reach(answer: float | None) -> Verdict:
     """Check exercise 16.1: the distance of a head that looks at 2 x 1."""
     return judge_number(
@@ -25,6 +26,7 @@ def uniform_reach(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 16.2: ``candidate(weights, grid_size, patch_size)``."""
 
@@ -91,6 +93,7 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, right, wrong, cases)
 
 
+@exercise
 def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 16.3: ``candidate(maps, kept)``, maps of all layers."""
 

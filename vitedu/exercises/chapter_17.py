@@ -6,9 +6,10 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
+@exercise
 def pretraining_steps(answer: float | None) -> Verdict:
     """Check exercise 17.1: steps of a pre-training on JFT-300M."""
     images, epochs, batch = 303_000_000, 7, 4096
@@ -29,6 +30,7 @@ def pretraining_steps(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 17.2: ``candidate(sizes, accuracies, wanted)``."""
 
@@ -94,6 +96,7 @@ def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, right, wrong, cases)
 
 
+@exercise
 def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 17.3: ``candidate(labels, shots, order)``."""
 

@@ -7,7 +7,7 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from vitedu.checks import Verdict, judge_function, judge_number
+from vitedu.checks import Verdict, exercise, judge_function, judge_number
 from vitedu.config import ViTConfig
 from vitedu.pretrained import save_vit
 from vitedu.vit import VisionTransformer
@@ -15,6 +15,7 @@ from vitedu.vit import VisionTransformer
 _HEADS = 6
 
 
+@exercise
 def image_side(answer: float | None) -> Verdict:
     """Check exercise 18.1: the pixels that 145 positions are for."""
     return judge_number(
@@ -36,6 +37,7 @@ def image_side(answer: float | None) -> Verdict:
     )
 
 
+@exercise
 def by_kind(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 18.2: ``candidate(weight, num_heads)``."""
 
@@ -112,6 +114,7 @@ def mystery(path: str | os.PathLike) -> tuple[Tensor, Tensor]:
         return images, models[1](images)
 
 
+@exercise
 def heads_of_mystery(answer: int | None) -> Verdict:
     """Check exercise 18.3: the heads of the file that `mystery` writes."""
     refuted = "with that many heads the logits are others; did you compare?"
