@@ -8,7 +8,7 @@ import pytest
 import typechecked
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "book" / "ext")]
 typechecked.switch_on()
 
 

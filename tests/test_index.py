@@ -2,13 +2,9 @@
 
 import importlib
 import pydoc
-import sys
 
 import pytest
 from test_architecture import EXERCISES, LIBRARY, MODULES, ROOT, WIDGETS
-
-sys.path.insert(0, str(ROOT / "book" / "ext"))
-
 from vitedu_book.library import builds_on, index, layers, modules
 
 LISTED = modules(LIBRARY)

@@ -1213,6 +1213,7 @@ INSIDE = "the inside of what is listed"
 EXEMPT = {
     "require": "the rules themselves; see test_require",
     "require_tensors": "the rules themselves; see test_require",
+    "choices": "see test_notebook, which asks through predict",
     "judging.judge_number": JUDGES,
     "judging.judge_function": JUDGES,
     "judging.exercise": "a decorator; see test_judging",

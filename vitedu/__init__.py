@@ -63,6 +63,7 @@ Tools of the book
     require_tensors    the rules that tensors obey
     require            the rules that arguments obey
     plots              one look for every figure
+    choices            a question, and what is said to each answer
     notebook           what the cells of a chapter call
     trials             what a reader wrote runs in time, and leaves nothing
     progress           what a reader has tried and got right

@@ -1,6 +1,5 @@
 """What the chapters' cells call: set-up, source, claims, guesses."""
 
-import hashlib
 import html
 import inspect
 import json
@@ -17,10 +16,10 @@ import torch
 from IPython.display import Markdown, display
 
 from vitedu import plots, require
+from vitedu.choices import check_choices, choice_box
 
 _THREADS = 2
 _FOLDED = "What comes next unfolds when you have chosen."
-_MOST_OPTIONS = 6  # as many as the style sheet has rules for
 
 
 def set_up(seed: int = 0) -> None:
@@ -238,19 +237,7 @@ def predict(
     >>> predict("1 + 1?", {2: "Count.", 11: "Those are digits."}, right=1 + 1)
     Guess first: 1 + 1? (2, 11)
     """
-    require.instance("question", question, str)
-    require.instance("options", options, Mapping)
-    if not 2 <= len(options) <= _MOST_OPTIONS:
-        raise ValueError(
-            f"options must hold 2 to {_MOST_OPTIONS} answers, "
-            f"got {len(options)}"
-        )
-    for option, why in options.items():
-        require.instance(f"options[{option!r}]", why, str)
-    if right not in options:
-        raise ValueError(
-            f"right must be one of the options {list(options)}, got {right!r}"
-        )
+    check_choices(question, options, right)
     return _Prediction(question, options, right)
 
 
@@ -267,29 +254,15 @@ class _Prediction:
         return f"Guess first: {self.question} ({options})"
 
     def _repr_html_(self) -> str:
-        digest = hashlib.sha256(repr(self).encode()).hexdigest()[:8]
-        # Without the attribute JupyterLab takes the arrow keys away.
-        alone = "data-lm-suppress-shortcuts"
-        button = f'<input type="radio" name="guess-{digest}" {alone}>'
-        choices = "".join(
-            f"<label>{button} {html.escape(str(option))}</label>"
-            for option in self.options
+        box = choice_box(
+            "vitedu-predict",
+            "Guess first.",
+            self.question,
+            self.options,
+            self.right,
+            _FOLDED,
         )
-        answers = "".join(
-            f"<p{' data-right' if option == self.right else ''}>"
-            f"<strong>{'Right' if option == self.right else 'Not quite'}."
-            f"</strong> {html.escape(why)}</p>"
-            for option, why in self.options.items()
-        )
-        return (
-            f"{self._style()}"
-            '<fieldset class="vitedu-predict">'
-            f"<legend><span>Guess first.</span> {html.escape(self.question)}"
-            f'</legend><div class="vitedu-choices">{choices}</div>'
-            f'<p class="vitedu-folded">{_FOLDED}</p>'
-            f'<div class="vitedu-answers" role="status">{answers}</div>'
-            "</fieldset>"
-        )
+        return f"{self._style()}{box}"
 
     @staticmethod
     def _style() -> str:

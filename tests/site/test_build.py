@@ -12,9 +12,6 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from pages import ROOT, read
-
-sys.path.insert(0, str(ROOT / "book" / "ext"))
-
 from vitedu_book.checks import IncompleteBook, check_build
 from vitedu_book.execution import cache_path
 

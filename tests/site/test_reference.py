@@ -2,15 +2,11 @@
 
 import ast
 import re
-import sys
 from collections import Counter
 
 import pytest
 from pages import PAGES, ROOT, read
 from playwright.sync_api import expect
-
-sys.path.insert(0, str(ROOT / "book" / "ext"))
-
 from vitedu_book.library import builds_on, index, layers
 
 LIBRARY = ROOT / "vitedu"
