@@ -8,9 +8,10 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake
 
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
+.PHONY: student instructor class
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 $(VENV)/.installed: requirements.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -50,6 +51,9 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
+
+student instructor class: $(VENV)/.installed ## editions for teaching
+	$(BIN)/python -m tools.editions $@
 
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt

@@ -1,0 +1,153 @@
+"""The editions for a class: what students get gives nothing away."""
+
+import ast
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+from test_notebooks import CHAPTERS
+
+from tools import editions
+
+NAMES = [path.stem for path in CHAPTERS]
+NOTEBOOKS = editions.chapters()
+each_chapter = pytest.mark.parametrize("name", NAMES)
+
+
+def code(notebook):
+    return [c.source for c in notebook.cells if c.cell_type == "code"]
+
+
+def prose(notebook):
+    return "\n\n".join(
+        cell.source for cell in notebook.cells if cell.cell_type == "markdown"
+    )
+
+
+def exercises(notebook):
+    return editions.EXERCISE.findall(prose(notebook))
+
+
+@each_chapter
+def test_students_get_exercises_and_hints_but_no_solutions(name):
+    edition = editions.student(NOTEBOOKS[name])
+    nbformat.validate(edition)
+    assert exercises(edition) == exercises(NOTEBOOKS[name]) != []
+    assert "{admonition} Solution" not in prose(edition)
+    assert prose(edition).count("{admonition} Hint") == len(exercises(edition))
+    assert not any("must_be_right" in source for source in code(edition))
+    removed = len(NOTEBOOKS[name].cells) - len(edition.cells)
+    assert removed == len(exercises(edition))
+
+
+@each_chapter
+def test_nothing_that_stays_needs_a_solution(name):
+    def names(source, kind):
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, kind):
+                yield node.id
+            if kind is ast.Store and isinstance(node, ast.FunctionDef):
+                yield node.name
+            if kind is ast.Store and isinstance(node, ast.arg):
+                yield node.arg
+
+    everything = code(NOTEBOOKS[name])
+    edition = code(editions.student(NOTEBOOKS[name]))
+    gone = [source for source in everything if source not in edition]
+    before = set().union(*(names(source, ast.Store) for source in edition))
+    made = set().union(*(names(source, ast.Store) for source in gone))
+    used = set().union(*(names(source, ast.Load) for source in edition))
+    assert (made - before) & used == set()
+
+
+def run_exercises(sources, folder):
+    """Run what the exercises need of a chapter; return their verdicts."""
+    space, verdicts = {"folder": folder}, []
+    for source in sources:
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                exec(compile(ast.Module([node], []), "import", "exec"), space)
+    for source in sources:
+        if editions.ASKED.search(source):
+            tree = ast.parse(source)
+            last = tree.body.pop()
+            exec(compile(tree, "exercise", "exec"), space)
+            if isinstance(last, ast.Expr):
+                answer = compile(ast.Expression(last.value), "last", "eval")
+                verdicts.append(eval(answer, space))
+    return verdicts
+
+
+@each_chapter
+def test_the_checks_of_a_student_edition_say_not_yet(name, tmp_path):
+    edition = editions.student(NOTEBOOKS[name])
+    verdicts = [
+        verdict
+        for verdict in run_exercises(code(edition), tmp_path)
+        if hasattr(verdict, "right")
+    ]
+    assert len(verdicts) == len(exercises(edition))
+    assert not any(verdicts)
+
+
+@each_chapter
+def test_teachers_get_open_solutions_and_the_usual_mistakes(name):
+    edition = editions.make("instructor", name, NOTEBOOKS[name])
+    nbformat.validate(edition)
+    cells = edition.cells
+    solutions = [i for i, c in enumerate(cells) if editions.is_solution(c)]
+    assert len(solutions) == len(exercises(edition))
+    assert "dropdown solution" not in prose(edition)
+    for place in solutions:
+        assert "hide-cell" not in cells[place].metadata.get("tags", [])
+        note = cells[place + 1].source
+        assert note.startswith("**For teachers.**")
+        assert note.count("\n- ") >= 4
+
+
+def test_what_a_check_says_is_found():
+    found = editions.mistakes(
+        'def a(x):\n    return b(x, {3: "too few.", "you left it.": len})\n'
+        'def b(x, y):\n    """Not this."""\n    c = {"no sentence": 1}\n'
+        '    return {1: "of b?", 2: f"made of {x}."}\n'
+    )
+    assert found == {
+        "a": ["of b?", "you left it.", "too few."],
+        "b": ["of b?"],
+    }
+
+
+def test_the_zip_holds_what_a_class_needs(tmp_path):
+    target = tmp_path / "book.zip"
+    editions.pack(target)
+    assert [path.name for path in tmp_path.iterdir()] == ["book.zip"]
+    with zipfile.ZipFile(target) as archive:
+        archive.extractall(tmp_path / "class")
+    folder = tmp_path / "class"
+    notebooks = sorted((folder / "chapters").iterdir())
+    assert [path.stem for path in notebooks] == NAMES
+    for path in notebooks:
+        notebook = nbformat.read(path, as_version=4)
+        assert code(notebook) == code(editions.student(NOTEBOOKS[path.stem]))
+    assert "pip install" in (folder / "START-HERE.md").read_text()
+    probe = (
+        "import vitedu, benchmarks.transfer as t, benchmarks.runs as r;"
+        "from vitedu.widgets import SoftmaxScaling;"
+        "print(vitedu.__file__, len(r.read_runs(t.RESULT)), SoftmaxScaling())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(folder)},
+    )
+    assert str(folder) in done.stdout
+
+
+def test_another_edition_is_refused():
+    with pytest.raises(SystemExit, match="edition must be student, instr"):
+        editions.main("teacher")

@@ -1,0 +1,211 @@
+"""Editions of the chapters for a class, made from the same notebooks.
+
+    python -m tools.editions student       without solutions, to be filled in
+    python -m tools.editions instructor    with solutions and usual mistakes
+    python -m tools.editions class         a zip with all that students need
+
+They are written into `_build/student`, `_build/instructor` and
+`_build/from-transformer-to-vit.zip`.
+"""
+
+import ast
+import copy
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).parent.parent
+SOLUTION = re.compile(
+    r"^```\{admonition\} Solution\n.*?^```\n?", re.MULTILINE | re.DOTALL
+)
+EXERCISE = re.compile(r"^\*\*Exercise (\d+\.\d+): ", re.MULTILINE)
+ASKED = re.compile(r"\bcheck\.(\w+)\(")
+# What a chapter needs beside itself, and how it is installed.
+BESIDE = (
+    "vitedu",
+    "benchmarks",
+    "book/data",
+    "constraints.txt",
+    "requirements.txt",
+    "pyproject.toml",
+)
+START = """# Start here
+
+1. Install Python 3.11 or newer.
+2. In this folder, in a terminal:
+
+   - Linux, macOS: `python3 -m venv .venv` and then
+     `.venv/bin/python -m pip install -c constraints.txt -r requirements.txt`
+     and `.venv/bin/python -m pip install -c constraints.txt --no-deps -e .`
+   - Windows: `py -3 -m venv .venv` and then the same two commands with
+     `.venv\\Scripts\\python` in the place of `.venv/bin/python`.
+
+3. Open the chapters with `.venv/bin/jupyter lab chapters`, on Windows
+   `.venv\\Scripts\\jupyter lab chapters`.
+4. Run the cells from the top. At the exercises write your answer into the
+   cell and run it: the check says what is wrong.
+   `from vitedu import checks; checks.progress(keep=True)` keeps a table of
+   what you got right in the folder `chapters`.
+"""
+
+
+def is_solution(cell: NotebookNode) -> bool:
+    """Tell whether a cell runs a solution of the book through its check."""
+    return cell.cell_type == "code" and ".must_be_right()" in cell.source
+
+
+def student(notebook: NotebookNode) -> NotebookNode:
+    """Return the notebook without its solutions; hints stay."""
+    edition = copy.deepcopy(notebook)
+    edition.cells = [cell for cell in edition.cells if not is_solution(cell)]
+    for cell in edition.cells:
+        if cell.cell_type == "markdown":
+            cell.source = SOLUTION.sub("", cell.source).rstrip("\n")
+    return edition
+
+
+def instructor(notebook: NotebookNode, checks: str) -> NotebookNode:
+    """Return the notebook with open solutions and the usual mistakes.
+
+    Args:
+        notebook: A chapter.
+        checks: Source of the module of its checks.
+    """
+    edition = copy.deepcopy(notebook)
+    known, cells = mistakes(checks), []
+    for cell in edition.cells:
+        cells.append(cell)
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace(
+                ":class: dropdown solution", ":class: solution"
+            )
+        if not is_solution(cell):
+            continue
+        tags = set(cell.metadata.get("tags", [])) - {"hide-cell"}
+        cell.metadata["tags"] = sorted(tags)
+        name = ASKED.search(cell.source)[1]
+        lines = "\n".join(f"- {text}" for text in known[name])
+        note = nbformat.v4.new_markdown_cell(
+            f"**For teachers.** The check knows these mistakes:\n\n{lines}",
+            id=f"for-teachers-{name.replace('_', '-')}"[:64],
+        )
+        cells.append(note)
+    edition.cells = cells
+    return edition
+
+
+def mistakes(checks: str) -> dict[str, list[str]]:
+    """Return what each check of a module says to wrong answers.
+
+    Read from its source and that of the functions it uses: the texts in
+    dictionaries, whose other half is a wrong number or a function that makes
+    the mistake.
+    """
+    functions = {
+        node.name: node
+        for node in ast.parse(checks).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    return {
+        name: list(dict.fromkeys(_said(node, functions)))
+        for name, node in functions.items()
+    }
+
+
+def _said(
+    function: ast.FunctionDef, functions: dict[str, ast.FunctionDef]
+) -> Iterator[str]:
+    others = {k: v for k, v in functions.items() if v is not function}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id in others:
+            yield from _said(others[node.id], others)
+        if not isinstance(node, ast.Dict):
+            continue
+        for part in (*node.keys, *node.values):
+            text = _text(part)
+            if " " in text and text.endswith((".", "?")):
+                yield text
+
+
+def _text(node: ast.expr | None) -> str:
+    """Return the words of a string, and of an f-string what stands fast."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        fixed = [p.value for p in node.values if isinstance(p, ast.Constant)]
+        return "".join(fixed) if len(fixed) == len(node.values) else ""
+    return ""
+
+
+def chapters() -> dict[str, NotebookNode]:
+    """Read all chapters, by name."""
+    return {
+        path.stem: nbformat.read(path, as_version=4)
+        for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb"))
+    }
+
+
+def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
+    """Make an edition of a chapter."""
+    if edition == "student":
+        return student(notebook)
+    module = ROOT / f"vitedu/exercises/chapter_{name[:2]}.py"
+    return instructor(notebook, module.read_text(encoding="utf-8"))
+
+
+def write(edition: str, folder: Path) -> None:
+    """Write an edition of all chapters into a folder, anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, notebook in chapters().items():
+        nbformat.write(make(edition, name, notebook), folder / f"{name}.ipynb")
+
+
+def pack(path: Path) -> None:
+    """Write the zip for a class; it appears whole or not at all."""
+    part = path.with_suffix(".part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("START-HERE.md", START)
+        for name, notebook in chapters().items():
+            text = nbformat.writes(student(notebook)) + "\n"
+            archive.writestr(f"chapters/{name}.ipynb", text)
+        for beside in BESIDE:
+            for file in sorted(_files(ROOT / beside)):
+                archive.write(file, file.relative_to(ROOT))
+    part.replace(path)
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return [
+        file
+        for file in path.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    ]
+
+
+def main(edition: str) -> None:
+    """Write one of the editions, and say where it is."""
+    target = ROOT / "_build" / edition
+    if edition == "class":
+        target = ROOT / "_build" / "from-transformer-to-vit.zip"
+        target.parent.mkdir(exist_ok=True)
+        pack(target)
+    elif edition in ("student", "instructor"):
+        write(edition, target)
+    else:
+        raise SystemExit(
+            f"edition must be student, instructor or class, got {edition!r}"
+        )
+    print(f"The {edition} edition is {target.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:] or [""])
