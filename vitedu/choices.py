@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from vitedu import require
 
-MOST_OPTIONS = 6
-"""As many as the style sheet has rules for."""
+MOST_OPTIONS = 6  # as many as the style sheet has rules for
 
 
 def choice_box(

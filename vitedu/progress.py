@@ -12,8 +12,8 @@ from typing import Any
 
 from vitedu import require
 
+# In the folder of the notebook, once a reader has asked for it.
 FILE = "exercises-done.json"
-"""In the folder of the notebook, once a reader has asked for it."""
 _NUMBER = re.compile(r"(\d+)\.(\d+)")
 _known: dict[str, str] = {}  # number -> name, of the chapters in use
 _tried: dict[str, dict[str, Any]] = {}

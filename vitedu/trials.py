@@ -11,8 +11,8 @@ import torch
 
 from vitedu import require
 
+# How long an answer may run; the slowest right ones take about one.
 SECONDS = 20.0
-"""How long an answer may run; the slowest right ones take about one."""
 
 
 class OutOfTime(BaseException):

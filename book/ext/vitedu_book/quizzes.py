@@ -17,8 +17,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 
-from vitedu.choices import check_choices, choice_box
-
 FOLDER = "quizzes"
 TITLE = "Five questions"
 INTRODUCTION = (
@@ -76,6 +74,9 @@ def read_quiz(path: Path) -> list[Question]:
 
 
 def _question(entry: dict) -> Question:
+    # Later than the rest: the book says which library it is about.
+    from vitedu.choices import check_choices
+
     if set(entry) != {"ask", "where", "options"}:
         raise ValueError(f"it has {sorted(entry)}, not ask, where, options")
     for option in entry["options"]:
@@ -145,6 +146,8 @@ def append(app: Sphinx, doctree: nodes.document) -> None:
     path = _folder(app) / f"{chapter}.yml"
     if chapter == app.env.docname or not path.exists():
         return
+    from vitedu.choices import choice_box
+
     app.env.note_dependency(str(path))
     boxes = [
         choice_box(
