@@ -33,7 +33,8 @@ MAY_IMPORT = {
     "sequences": "",
     "letters": "sequences",
     "numerals": "sequences",
-    "checkpoints": "",
+    "whole_files": "",
+    "checkpoints": "whole_files",
     "plots": "",
     "baselines": "",
     "cache": "",
@@ -63,7 +64,7 @@ MAY_IMPORT = {
     "choices": "",
     "notebook": "plots choices",
     "trials": "",
-    "progress": "",
+    "progress": "whole_files",
     "judging": "progress trials",
     "checks": "masks attention judging progress",
 }

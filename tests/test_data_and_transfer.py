@@ -29,6 +29,12 @@ def test_the_linear_map_is_that_of_ridge_regression():
     assert len(found.unique()) > 1
 
 
+def test_canvases_are_standardised_by_their_own_numbers():
+    images, _ = amount_of_data.canvases("train", 4000, seed=7)
+    assert abs(images.mean()) < 0.02
+    assert abs(images.std() - 1) < 0.02
+
+
 @pytest.mark.parametrize("known", [True, False])
 def test_canvases_of_half_of_the_digits(known):
     images, labels = transfer.canvases("train", 40, seed=3, known=known)

@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import re
 import time
 
 import pytest
@@ -10,10 +9,10 @@ import torch
 from test_notebooks import CHAPTERS, read
 from torch import nn
 
+from tools.editions import EXERCISE
 from vitedu import judging
 from vitedu.checks import Verdict, exercise, judge_function
 
-HEADING = re.compile(r"^\*\*Exercise (\d+\.\d+): ", re.MULTILINE)
 CHECKS = {
     path.stem[:2]: {
         check.__doc__.split()[2].rstrip(":"): check
@@ -32,7 +31,7 @@ CHECKS = {
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_a_chapter_has_at_least_two_exercises_each_with_a_check(path):
     text = "\n".join(cell.source for cell in read(path).cells)
-    numbers = HEADING.findall(text)
+    numbers = EXERCISE.findall(text)
     assert len(numbers) >= 2
     chapter = int(path.stem[:2])
     expected = [f"{chapter}.{i + 1}" for i in range(len(numbers))]
@@ -69,8 +68,10 @@ def doubles(candidate):
 
 def test_an_endless_answer_is_stopped(monkeypatch):
     def endless(x):
-        while True:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
             x = x + 0
+        return 2 * x
 
     monkeypatch.setattr(judging, "SECONDS", 0.3)
     start = time.perf_counter()

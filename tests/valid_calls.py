@@ -1219,6 +1219,7 @@ EXEMPT = {
     "judging.exercise": "a decorator; see test_judging",
     "judging.Verdict": RESULT,
     "progress.Progress": RESULT,
+    "whole_files.write_whole": INSIDE,
     "progress.register_exercise": INSIDE,
     "progress.count_try": INSIDE,
     "progress.take_back": INSIDE,

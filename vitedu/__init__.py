@@ -37,6 +37,7 @@ Data
     letters            sequences of letters, to copy and to reverse
 
 Training
+    whole_files        files that appear whole or not at all
     checkpoints        files that hold tensors and plain facts
     training           one loop, with a history and exact resumption
     baselines          chance, a linear model, a small CNN

@@ -1,8 +1,6 @@
 """Training state on disk: safe to read, never torn."""
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from vitedu import require
+from vitedu.whole_files import write_whole
 
 FORMAT = "vitedu-checkpoint-1"
 
@@ -21,8 +20,7 @@ def write_checkpoint(
 ) -> None:
     """Write tensors and JSON-able facts to one safetensors file.
 
-    The file appears whole or not at all: it is written under a temporary name
-    beside `path`, flushed to the disk and then renamed.
+    The file appears whole or not at all, as `write_whole` writes it.
 
     Raises:
         OSError: The folder does not exist, is read-only or full; an older
@@ -39,18 +37,7 @@ def write_checkpoint(
         },
         metadata={"format": FORMAT, "facts": json.dumps(facts)},
     )
-    handle, temporary = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name}.", suffix=".part"
-    )
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, content)
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

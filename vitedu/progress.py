@@ -2,15 +2,16 @@
 
 import html
 import json
-import os
 import re
-import tempfile
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vitedu import require
+from vitedu.whole_files import write_whole
 
 # In the folder of the notebook, once a reader has asked for it.
 FILE = "exercises-done.json"
@@ -118,19 +119,13 @@ def count_try(number: str, verdict: Any) -> None:
     A file that cannot be read or written is said in a warning: the verdict
     matters more.
     """
-    path = Path(FILE).absolute()
-    try:
-        kept = _read(path)
-        before = (kept | _tried).get(number)
+    with _warned():
+        before = (_read(Path(FILE).absolute()) | _tried).get(number)
         _last[:] = [(verdict, number, before)]
         tries = before["tries"] + 1 if before else 1
         right = bool(verdict) or bool(before and before["right"])
         name = _known.get(number, "")
-        _tried[number] = {"name": name, "right": right, "tries": tries}
-        if path.exists():
-            _write(path, kept | _tried)
-    except (OSError, ValueError) as error:
-        warnings.warn(f"your progress is not kept: {error}", stacklevel=3)
+        _remember(number, {"name": name, "right": right, "tries": tries})
 
 
 def take_back(verdict: Any) -> None:
@@ -138,18 +133,28 @@ def take_back(verdict: Any) -> None:
     if not _last or _last[0][0] is not verdict:
         return
     _, number, before = _last.pop()
-    path = Path(FILE).absolute()
+    with _warned():
+        _remember(number, before)
+
+
+@contextmanager
+def _warned() -> Iterator[None]:
     try:
-        kept = _read(path)
-        for entries in (kept, _tried):
-            if before is None:
-                entries.pop(number, None)
-            else:
-                entries[number] = before
-        if path.exists():
-            _write(path, kept)
+        yield
     except (OSError, ValueError) as error:
-        warnings.warn(f"your progress is not kept: {error}", stacklevel=3)
+        warnings.warn(f"your progress is not kept: {error}", stacklevel=5)
+
+
+def _remember(number: str, entry: dict[str, Any] | None) -> None:
+    path = Path(FILE).absolute()
+    kept = _read(path)
+    for entries in (kept, _tried):
+        if entry is None:
+            entries.pop(number, None)
+        else:
+            entries[number] = entry
+    if path.exists():
+        _write(path, kept | _tried)
 
 
 def _state(entry: dict[str, Any] | None) -> str:
@@ -194,13 +199,4 @@ def _write(path: Path, entries: dict[str, dict[str, Any]]) -> None:
         f" {json.dumps(number)}: {json.dumps(entries[number])}"
         for number in sorted(entries, key=_place)
     )
-    handle, temporary = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name}.", suffix=".part"
-    )
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"{{\n{lines}\n}}\n")
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, f"{{\n{lines}\n}}\n".encode())

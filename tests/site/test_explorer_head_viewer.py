@@ -248,6 +248,9 @@ def test_heads_of_one_colour_differ_in_their_strokes(show):
     page = show(make(weights=weights, tokens=tokens))
     expect(explorer_of(page)).to_have_attribute("data-heads", "[0,1,2,3]")
     button(page, "Show all").click()
+    expect(explorer_of(page)).to_have_attribute(
+        "data-heads", "[0,1,2,3,4,5,6,7]"
+    )
     bars = drawn(page, ".bars rect", "width")
     np.testing.assert_allclose(bars, weights[:, 12], atol=TOLERANCE)
     first, fifth = (

@@ -6,7 +6,6 @@ page they need no script. For learning platforms the build writes them into
 """
 
 import csv
-import html
 import io
 import re
 from dataclasses import dataclass
@@ -176,7 +175,7 @@ def _place(doctree: nodes.document, question: Question, path: Path) -> str:
     for section in doctree.findall(nodes.section):
         title = section.next_node(nodes.title).astext()
         if title.translate(_MARKS) == question.where.translate(_MARKS):
-            return html.escape(section["ids"][0])
+            return section["ids"][0]
     raise BadQuiz(f"{path.name}: no heading {question.where!r}")
 
 
