@@ -55,7 +55,7 @@ def test_every_check_counts_the_try_and_bears_an_unfinished_answer(check):
     assert not verdict
 
 
-@exercise
+@exercise("Once is too little.", "Add `x` to itself.")
 def doubles(candidate):
     """Check exercise 99.1: ``candidate(x)`` doubles."""
     return judge_function(
@@ -157,4 +157,47 @@ def test_a_check_says_which_exercise_it_is():
         """Check an answer."""
 
     with pytest.raises(ValueError, match=r"Check exercise N\.M"):
-        exercise(check)
+        exercise("a hint")(check)
+
+
+def test_hints_are_folded_away_each_in_the_one_before():
+    assert tuple(doubles.hints) == (
+        "Once is too little.",
+        "Add `x` to itself.",
+    )
+    assert doubles.hints._repr_html_() == (
+        "<details><summary>Hint 1</summary><p>Once is too little.</p>"
+        "<details><summary>Hint 2</summary><p>Add <code>x</code> to itself."
+        "</p></details></details>"
+    )
+    assert "hints[0]" in repr(doubles.hints)
+    assert "Once" not in repr(doubles.hints)
+
+
+def test_words_of_a_hint_are_no_markup():
+    assert "<p>a &lt;pad&gt;</p>" in judging.Hints(["a <pad>"])._repr_html_()
+
+
+@pytest.mark.parametrize("hints", [(), ("one", "two", "three", "four")])
+def test_hints_are_one_to_three(hints):
+    with pytest.raises(ValueError, match="hints must be one to three, got"):
+        exercise(*hints)
+
+
+def test_a_decorator_without_hints_is_refused():
+    with pytest.raises(TypeError, match="hints must be a str, got function"):
+        exercise(lambda answer: None)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_hints_stand_in_the_chapter_between_answer_and_solution(path):
+    sources = [c.source for c in read(path).cells if c.cell_type == "code"]
+    for number, check in CHECKS[path.stem[:2]].items():
+        name = check.__name__
+        hints = sources.index(f"check.{name}.hints")
+        tries, solutions = [], []
+        for i, source in enumerate(sources):
+            if f"check.{name}(" in source:
+                is_try = "must_be_right()" not in source
+                (tries if is_try else solutions).append(i)
+        assert tries[-1] < hints < solutions[0], number

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from vitedu import progress
+from vitedu import progress, require
 from vitedu.trials import SECONDS, OutOfTime, nothing_left_behind, time_limit
 
 _EXERCISE = re.compile(r"Check exercise (\d+\.\d+): ")
+_CODE = re.compile("`([^`]+)`")
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,31 @@ class Verdict:
         return self
 
 
-def exercise(check: Callable[..., Verdict]) -> Callable[..., Verdict]:
+class Hints(tuple[str, ...]):
+    """Hints for an exercise, each folded away inside the one before.
+
+    `hints[0]` says least. Words between backticks are code.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{len(self)} hints, one at a time: hints[0], then hints[1] ..."
+
+    def _repr_html_(self) -> str:
+        inner = ""
+        for number, hint in reversed(list(enumerate(self, 1))):
+            text = _CODE.sub(r"<code>\1</code>", html.escape(hint))
+            inner = (
+                f"<details><summary>Hint {number}</summary>"
+                f"<p>{text}</p>{inner}</details>"
+            )
+        return inner
+
+
+def exercise(
+    *hints: str,
+) -> Callable[[Callable[..., Verdict]], Callable[..., Verdict]]:
     """Make a check safe for whatever an answer does, and count the try.
 
     The docstring begins with "Check exercise 5.2: ". An answer has
@@ -59,25 +84,40 @@ def exercise(check: Callable[..., Verdict]) -> Callable[..., Verdict]:
     leaves a setting changed gets a verdict that says so, and nothing is left
     for the next check.
 
+    Args:
+        hints: One to three, each of which says more than the one before. The
+            check carries them as its attribute ``hints``.
+
     Raises:
-        ValueError: The docstring begins in another way.
+        TypeError: A hint is not a string.
+        ValueError: There is no hint or more than three, or the docstring
+            begins in another way.
     """
-    found = _EXERCISE.match(check.__doc__ or "")
-    if found is None:
-        raise ValueError(
-            "check must have a docstring that begins with 'Check exercise "
-            f"N.M: ', got {check.__name__} with {check.__doc__!r}"
-        )
-    number = found[1]
-    progress.register_exercise(number, check.__name__.replace("_", " "))
+    for hint in hints:
+        require.instance("hints", hint, str)
+    if not 1 <= len(hints) <= 3:
+        raise ValueError(f"hints must be one to three, got {len(hints)}")
 
-    @functools.wraps(check)
-    def judged(answer: object) -> Verdict:
-        verdict = _judged(check, answer)
-        progress.count_try(number, verdict)
-        return verdict
+    def decorate(check: Callable[..., Verdict]) -> Callable[..., Verdict]:
+        found = _EXERCISE.match(check.__doc__ or "")
+        if found is None:
+            raise ValueError(
+                "check must have a docstring that begins with 'Check exercise "
+                f"N.M: ', got {check.__name__} with {check.__doc__!r}"
+            )
+        number = found[1]
+        progress.register_exercise(number, check.__name__.replace("_", " "))
 
-    return judged
+        @functools.wraps(check)
+        def judged(answer: object) -> Verdict:
+            verdict = _judged(check, answer)
+            progress.count_try(number, verdict)
+            return verdict
+
+        judged.hints = Hints(hints)
+        return judged
+
+    return decorate
 
 
 def _judged(check: Callable[..., Verdict], answer: object) -> Verdict:

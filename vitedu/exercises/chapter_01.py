@@ -8,7 +8,7 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise("How many new tokens does each further layer add to the field?")
 def layers_to_cross(answer: int | None) -> Verdict:
     """Check exercise 1.1: how many windows of 5 see across 65 tokens."""
     return judge_number(
@@ -33,7 +33,10 @@ def layers_to_cross(answer: int | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "`x.flip(1)` turns the order of the tokens round. Which output then "
+    "belongs to token 0?"
+)
 def read_both_ways(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 1.2: ``candidate(x, forwards, backwards)``."""
 

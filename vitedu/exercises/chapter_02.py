@@ -12,7 +12,10 @@ from vitedu.sinusoids import sinusoidal_table
 _BASE = 10_000.0
 
 
-@exercise
+@exercise(
+    "First the frequency of the pair: 1 divided by a power of 10,000. "
+    "Then the number of steps that make a full turn of `2pi`."
+)
 def wavelength(answer: float | None) -> Verdict:
     """Check exercise 2.1: the wavelength of pair 2 of a row of 8 numbers."""
     turn = 2 * math.pi
@@ -35,7 +38,11 @@ def wavelength(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Each pair turns by its own angle, `steps` times its frequency. The "
+    "matrix product above turns one pair. Sines are in the even "
+    "columns, `rows[:, 0::2]`, cosines in the odd ones."
+)
 def move(candidate: Callable[[Tensor, int], Tensor]) -> Verdict:
     """Check exercise 2.2: ``candidate(rows, steps)`` turns every pair."""
 

@@ -15,7 +15,10 @@ from vitedu.checks import (
 )
 
 
-@exercise
+@exercise(
+    "The variance of a product of two independent numbers with mean 0 "
+    "is the product of their variances."
+)
 def score_spread(answer: float | None) -> Verdict:
     """Check exercise 3.1: the spread of scores of components of spread 2."""
     return judge_number(
@@ -34,7 +37,10 @@ def score_spread(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Four lines: scores, mask, softmax over the last axis, weighted "
+    "sum. What should a query get that may see nothing at all?"
+)
 def attention(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 3.2: ``candidate(q, k, v, mask)`` is attention."""
 

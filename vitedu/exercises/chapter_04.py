@@ -11,7 +11,7 @@ from vitedu.masks import causal_mask, padding_mask
 _PAD = 0
 
 
-@exercise
+@exercise("Count row by row. What do the last two rows see?")
 def allowed_pairs(answer: int | None) -> Verdict:
     """Check exercise 4.1: True entries for 6 words and 2 pads, both masks."""
     return judge_number(
@@ -35,7 +35,11 @@ def allowed_pairs(answer: int | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "A query at position `i` may see a key at position `j` if `j <= i` "
+    "and the token at `j` is no padding. Two comparisons and one `&` do "
+    "it; `None` in an index makes a new axis."
+)
 def decoder_mask(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 4.2: ``candidate(tokens, pad_id)`` hides both."""
 

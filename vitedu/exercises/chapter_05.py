@@ -13,7 +13,10 @@ _BATCH, _HEADS, _TOKENS, _HEAD_DIM = 2, 3, 5, 7
 _D_MODEL = _HEADS * _HEAD_DIM
 
 
-@exercise
+@exercise(
+    "Write down the shape of every matrix: queries, keys and values of "
+    "all heads, and the one that comes after the heads."
+)
 def parameters(answer: float | None) -> Verdict:
     """Check exercise 5.1: the parameters of an attention of the base model."""
     square = 512 * 512
@@ -40,7 +43,11 @@ def parameters(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Which axis of `x @ w_qkv` holds the heads, and which numbers does "
+    "`reshape` put next to each other? The same question comes back "
+    "after the attention. And how many products does a score add up?"
+)
 def multi_head(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 5.2: ``candidate(x, w_qkv, w_o, num_heads)``."""
     split, merge, scale = (

@@ -10,7 +10,10 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 WIDTH = 3
 
 
-@exercise
+@exercise(
+    "Do the doubled token in the three steps above. How do the mean and "
+    "the spread change when all numbers are doubled?"
+)
 def doubled_token(answer: float | None) -> Verdict:
     """Check exercise 6.1: LayerNorm of the 12 in 4, 8, 8, 12."""
     return judge_number(
@@ -27,7 +30,10 @@ def doubled_token(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "The formula `12h^2 + 13h` takes a hidden width of `4h`. Go through "
+    "the table line by line instead."
+)
 def block_parameters(answer: int | None) -> Verdict:
     """Check exercise 6.2: parameters of a block, d_model 64 and d_ff 128."""
     h, d_ff = 64, 128
@@ -59,7 +65,11 @@ def block_parameters(answer: int | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Follow the stream of the right diagram from bottom to top. What "
+    "stands on it? And what did we say about the end of a pre-norm "
+    "stack?"
+)
 def pre_norm_stack(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 6.3: ``candidate(x, branches, norms, last_norm)``.
 

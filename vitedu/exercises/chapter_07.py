@@ -8,7 +8,10 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise(
+    "The hidden width is twice `d_model`. Which of the matrices and "
+    "biases of chapter 6 become smaller? And what stands at the end?"
+)
 def encoder_parameters(answer: int | None) -> Verdict:
     """Check exercise 7.1: a pre-norm encoder of 4 blocks of width 128."""
     blocks, h = 4, 128
@@ -40,7 +43,10 @@ def encoder_parameters(answer: int | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "What does a block return: the stream, or what is to be added to "
+    "it? And who reads the result of `norm`?"
+)
 def encoder(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 7.2: ``candidate(x, blocks, norm, mask)``.
 
@@ -89,7 +95,10 @@ def encoder(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, _encoder, wrong, cases)
 
 
-@exercise
+@exercise(
+    "Multiply by the mask before you add up. `real[..., None]` gives it "
+    "a last axis. And by what do you divide?"
+)
 def sentence_vector(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 7.3: ``candidate(out, real)``, a mean over the words."""
 

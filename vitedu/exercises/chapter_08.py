@@ -12,7 +12,9 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 _BATCH, _TARGET, _SOURCE, _D_MODEL, _CONTEXT = 2, 3, 5, 7, 11
 
 
-@exercise
+@exercise(
+    "Who asks, and who is asked? Each head of each pair has a map of its own."
+)
 def cross_weights(answer: float | None) -> Verdict:
     """Check exercise 8.1: the attention weights of a cross-attention."""
     return judge_number(
@@ -34,7 +36,11 @@ def cross_weights(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "There are two mistakes. Follow the stream: which branches are "
+    "still in it at the end? And does each branch ask with the stream "
+    "as it stands then?"
+)
 def two_memories(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 8.2: a pre-norm block that looks across twice, mended.
 

@@ -10,7 +10,7 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 Sentences = Sequence[Sequence[int]]
 
 
-@exercise
+@exercise("Use the formula above: `N(28d^2 + 20d) + Vd`.")
 def parameters(answer: int | None) -> Verdict:
     """Check exercise 9.1: width 256, 3 + 3 blocks, 10,000 joint words."""
     d, blocks, words = 256, 3, 10_000
@@ -40,7 +40,10 @@ def parameters(answer: int | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "The input is `[bos_id] + sentence`, the labels are `sentence + "
+    "[eos_id]`. Both have the same length, one more than the sentence."
+)
 def teacher_forcing(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 9.2: ``candidate(sentences, bos_id, eos_id, pad_id)``.
 
@@ -90,7 +93,10 @@ def teacher_forcing(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(without_padding, _forced(), wrong, cases)
 
 
-@exercise
+@exercise(
+    "What does `mean` divide by? The padding is left out of the sum, "
+    "and still counted there."
+)
 def loss_per_word(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 9.3: ``candidate(logits, labels, pad_id)``.
 

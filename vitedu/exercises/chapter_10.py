@@ -8,7 +8,10 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise(
+    "How many prefixes are there in the first pass? And how long are "
+    "those of pass `t`, the begin mark included?"
+)
 def tokens_through_decoder(answer: float | None) -> Verdict:
     """Check exercise 10.1: a beam of 4 writes 20 tokens without a cache."""
     return judge_number(
@@ -39,7 +42,11 @@ def tokens_through_decoder(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "`log_probs.topk(top_k).values[:, -1:]` is the smallest log "
+    "probability of a row that stays in. What has to happen to the "
+    "smaller ones before the softmax?"
+)
 def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 10.2: ``candidate(log_probs, temperature, top_k)``."""
     generator = torch.Generator().manual_seed(0)
@@ -97,7 +104,11 @@ def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, _chances, wrong, cases)
 
 
-@exercise
+@exercise(
+    "By hand, follow a beam of 2 until one of its sentences has ended. "
+    "How many prefixes are left? And by which number is the sum of a "
+    "finished sentence divided?"
+)
 def best_sentence(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 10.3: a beam search over a table of next tokens.
 

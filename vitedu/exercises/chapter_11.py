@@ -11,7 +11,10 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 _D_MODEL = 7  # prime, and no side of a patch or number of channels
 
 
-@exercise
+@exercise(
+    "How many numbers go in for one patch, and how many come out? Does "
+    "the matrix know which patch it meets?"
+)
 def parameters(answer: float | None) -> Verdict:
     """Check exercise 11.1: the patch embedding of a ViT-S/16."""
     values, d_model, patches = 16 * 16 * 3, 384, 14 * 14
@@ -41,7 +44,11 @@ def parameters(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Give the long axis of `matrix` its three axes back, in the order "
+    "in which they were joined. Which order does a convolution want "
+    "them in, and where does it want `d_model`?"
+)
 def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 11.2: ``candidate(matrix, num_channels, patch_size)``."""
     wrong = {

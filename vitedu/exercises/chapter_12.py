@@ -8,7 +8,10 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise(
+    "How many rows has the table? Count the patches along one side "
+    "first, and do not forget who stands in front of them."
+)
 def position_weights(answer: int | None) -> Verdict:
     """Check exercise 12.1: positions of a distilled ViT-B/16 at 384 pixels."""
     width = 768
@@ -34,7 +37,12 @@ def position_weights(answer: int | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "A network without positions gives the same answer for shuffled "
+    "patches. So each patch only has to keep the row that it had. Draw "
+    "three patches and an order that is not its own reverse, such as 1, "
+    "2, 0."
+)
 def shuffled_positions(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 12.2: ``candidate(weight, order)`` moves the rows."""
 

@@ -10,7 +10,10 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 _WIDTH = 5
 
 
-@exercise
+@exercise(
+    "Go through the five steps. Which learned numbers belong to a place "
+    "in the image?"
+)
 def larger_image(answer: int | None) -> Verdict:
     """Check exercise 13.1: what 384 pixels instead of 224 add to a S/16."""
     before, after, width = (224 // 16) ** 2, (384 // 16) ** 2, 384
@@ -52,7 +55,10 @@ class _Block(nn.Module):
         return x + self.share * mean + (self.share * x).sin()
 
 
-@exercise
+@exercise(
+    "`list(MyStack(...).parameters())` shows what an optimiser would "
+    "get. Which container of PyTorch makes it see the blocks?"
+)
 def missing_class(candidate: Callable[..., nn.Module]) -> Verdict:
     """Check exercise 13.2: ``candidate(make_block, depth)``, a module."""
     for depth in (3, 1):
@@ -139,7 +145,10 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
     return verdict
 
 
-@exercise
+@exercise(
+    "Start at the end. What does the head read, and what has that row "
+    "met on its way?"
+)
 def forward_pass(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 13.3: from patches to logits, past five parts."""
     # What can be told apart from outside, without naming the line.

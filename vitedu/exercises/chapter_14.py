@@ -9,7 +9,10 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise(
+    "How many patches of 16 pixels fit along one side? And what stands "
+    "in front of the sequence?"
+)
 def num_tokens(answer: int | None) -> Verdict:
     """Check exercise 14.1: the tokens of a ViT-B/16 at 224 x 224 pixels."""
     return judge_number(
@@ -27,7 +30,11 @@ def num_tokens(answer: int | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "First give the rows of patches and the rows inside a patch an axis "
+    "of their own, likewise the columns. Then bring the axes into the "
+    "right order. Only then flatten."
+)
 def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches.
 
@@ -77,7 +84,10 @@ def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, right, wrong, cases)
 
 
-@exercise
+@exercise(
+    "What should the network answer? All 1,000 targets enter the loss. "
+    "And who shares the 0.1: is the right class among them?"
+)
 def smallest_loss(answer: float | None) -> Verdict:
     """Check exercise 14.3: the floor of the loss, 1,000 classes, 0.1."""
     if isinstance(answer, float):
@@ -104,7 +114,10 @@ def smallest_loss(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "For a rate of 0.5, half of the branches are gone. By which factor "
+    "must the others grow? And along which axis do the draws run?"
+)
 def skip_branches(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 14.4: ``candidate(branch, draws, rate)`` skips."""
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise("Which of the parts of a ViT knows how many tokens there are?")
 def parameters_gained(answer: float | None) -> Verdict:
     """Check exercise 15.1: what a larger image costs ViT-B/32."""
     width, before, after = 768, 7 * 7, 8 * 12
@@ -38,7 +38,11 @@ def parameters_gained(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Go through the table of the block line by line. Which lines know "
+    "which token belongs to which sequence? How many keys does one "
+    "query meet now, and how many queries are there?"
+)
 def windowed_flops(candidate: Callable[..., int]) -> Verdict:
     """Check exercise 15.2: ``candidate(batch, tokens, d_model, window)``."""
     wrong = {

@@ -9,7 +9,9 @@ from vitedu.analysis import attention_distance, patch_distances
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise(
+    "The distance runs from centre to centre. How far is a patch from itself?"
+)
 def uniform_reach(answer: float | None) -> Verdict:
     """Check exercise 16.1: the distance of a head that looks at 2 x 1."""
     return judge_number(
@@ -26,7 +28,11 @@ def uniform_reach(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Make a table of distances between all patches first. Then there "
+    "are three steps: leave the class token out, divide each row by its "
+    "sum, weight the table."
+)
 def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 16.2: ``candidate(weights, grid_size, patch_size)``."""
 
@@ -93,7 +99,10 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, right, wrong, cases)
 
 
-@exercise
+@exercise(
+    "You only need one row of the product. Start with the row of the "
+    "last layer, and multiply it from the right by the layers below."
+)
 def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 16.3: ``candidate(maps, kept)``, maps of all layers."""
 

@@ -9,7 +9,10 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise
+@exercise(
+    "How many images does the network see in all, repetitions included? "
+    "How many of them make one step?"
+)
 def pretraining_steps(answer: float | None) -> Verdict:
     """Check exercise 17.1: steps of a pre-training on JFT-300M."""
     images, epochs, batch = 303_000_000, 7, 4096
@@ -30,7 +33,11 @@ def pretraining_steps(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Find the first point that is high enough, and the one before it. "
+    "Which share of the way up lies `wanted`? Go the same share of the "
+    "way from the one logarithm to the other."
+)
 def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 17.2: ``candidate(sizes, accuracies, wanted)``."""
 
@@ -96,7 +103,10 @@ def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
     return judge_function(candidate, right, wrong, cases)
 
 
-@exercise
+@exercise(
+    "`labels[order]` are the labels in the shuffled order. For one "
+    "class, where are they equal to it, and which images stand there?"
+)
 def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 17.3: ``candidate(labels, shots, order)``."""
 

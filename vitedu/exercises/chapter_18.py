@@ -15,7 +15,10 @@ from vitedu.vit import VisionTransformer
 _HEADS = 6
 
 
-@exercise
+@exercise(
+    "Which of the positions belongs to no patch? And what stands in the "
+    "first two axes of the kernel?"
+)
 def image_side(answer: float | None) -> Verdict:
     """Check exercise 18.1: the pixels that 145 positions are for."""
     return judge_number(
@@ -37,7 +40,10 @@ def image_side(answer: float | None) -> Verdict:
     )
 
 
-@exercise
+@exercise(
+    "Split the rows into three axes, from the slowest to the fastest. "
+    "Which of the three has to move to the front?"
+)
 def by_kind(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 18.2: ``candidate(weight, num_heads)``."""
 
@@ -114,7 +120,10 @@ def mystery(path: str | os.PathLike) -> tuple[Tensor, Tensor]:
         return images, models[1](images)
 
 
-@exercise
+@exercise(
+    "The number of heads divides `d_model`. `config_of(path, "
+    "num_heads=...)` takes a number of yours."
+)
 def heads_of_mystery(answer: int | None) -> Verdict:
     """Check exercise 18.3: the heads of the file that `mystery` writes."""
     refuted = "with that many heads the logits are others; did you compare?"
