@@ -17,6 +17,7 @@ from . import (
     quizzes,
     reference,
     scripts,
+    teaching,
     widget_state,
 )
 
@@ -32,6 +33,7 @@ PARTS = (
     quizzes,
     reference,
     scripts,
+    teaching,
     widget_state,
 )
 
