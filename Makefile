@@ -9,6 +9,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
 .PHONY: student instructor class
+.PHONY: times
 
 help: ## list the targets
 	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -54,6 +55,9 @@ reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 
 student instructor class: $(VENV)/.installed ## editions for teaching
 	$(BIN)/python -m tools.editions $@
+
+times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
+	$(BIN)/python -m tools.time_boxes
 
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt

@@ -26,6 +26,7 @@ def seconds(*cells):
         ("{term}`a query <query>`", {"word of prose": 2}),
         ("(e-05)=\n\n[this](03-x.ipynb#y) one", {"word of prose": 2}),
         ('<p class="a b">one</p>', {"word of prose": 1}),
+        ("**You need:** it. **Time:** 52 minutes.", {"word of prose": 3}),
         ("if a < b and c > d", {"word of prose": 6}),
         (
             "here $a + b$ is\n\n$$\nc = d\n$$",

@@ -40,8 +40,10 @@ _FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 _DISPLAY = re.compile(r"\$\$.+?\$\$", re.DOTALL)
 _INLINE = re.compile(r"\$[^$]+\$")
 # Links and roles show their text; labels, fences, options and HTML nothing.
+# The sentence about the times is left out, or it would count itself.
 _UNSEEN = re.compile(
-    r"^\(\S+\)=$|^`{3,}.*$|^:\w+:.*$|<[a-zA-Z/][^<>]*>|\{[\w:]+\}(?=`)|\]\([^)]*\)",
+    r"^\(\S+\)=$|^`{3,}.*$|^:\w+:.*$|<[a-zA-Z/][^<>]*>|\{[\w:]+\}(?=`)|\]\([^)]*\)"
+    r"|\*\*Time:\*\*.*",
     re.MULTILINE,
 )
 _UNREAD_CODE = {"hide-input", "remove-input", "hide-cell", "remove-cell"}
