@@ -23,7 +23,7 @@ $(VENV)/.installed: requirements.txt constraints.txt pyproject.toml
 	$(BIN)/pip install --quiet -c constraints.txt -e . --no-deps
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+$(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.installed
 	$(BIN)/pip install --quiet -c constraints.txt -r requirements-dev.txt
 	@touch $@
 
