@@ -10,6 +10,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
 .PHONY: student instructor class
+.PHONY: times
 
 help: ## list the targets
 	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -23,7 +24,7 @@ $(VENV)/.installed: requirements.txt constraints.txt pyproject.toml
 	$(BIN)/pip install --quiet -c constraints.txt -e . --no-deps
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+$(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.installed
 	$(BIN)/pip install --quiet -c constraints.txt -r requirements-dev.txt
 	@touch $@
 
@@ -55,6 +56,9 @@ reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 
 student instructor class: $(VENV)/.installed ## editions for teaching
 	$(BIN)/python -m tools.editions $@
+
+times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
+	$(BIN)/python -m tools.time_boxes
 
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt
