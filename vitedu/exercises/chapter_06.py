@@ -241,7 +241,7 @@ def lettered(runs: dict) -> dict:
 
 
 @exercise(
-    "Begin with the panel on the right, before any training. Which of the six "
+    "Begin with the second figure, before any training. Which of the six "
     "networks have a norm as the last thing in each block?",
     "What is left of the stream where nothing is added to it? And what keeps "
     "a branch quiet where there is a norm in front of it?",
