@@ -6,6 +6,8 @@ import torch.nn.functional as F
 from judging import expect_thought, expect_unfinished
 from torch.nn.utils.rnn import pad_sequence
 
+from benchmarks import copier_curves
+from benchmarks.runs import read_runs
 from vitedu.config import TransformerConfig
 from vitedu.exercises import chapter_09 as check
 from vitedu.transformer import Transformer
@@ -186,6 +188,80 @@ def test_loss_per_word_names_the_mistake(thought):
     expect_thought(check.loss_per_word(LOSSES[thought]), thought)
 
 
+def test_curves_of_copiers_accepts_the_six_names():
+    assert check.curves_of_copiers(dict(check.COPIERS))
+    backwards = sorted(check.COPIERS.items(), reverse=True)
+    assert check.curves_of_copiers(dict(backwards))
+
+
+def swapped(one, other):
+    """Give each of two curves the name of the other."""
+    names = {one: other, other: one}
+    return {
+        letter: names.get(name, name) for letter, name in check.COPIERS.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "thoughts"),
+    [
+        (
+            ("healthy", "padding counted"),
+            ["ends with small losses", "far below the dashed line after two"],
+        ),
+        (
+            ("healthy", "no causal mask"),
+            ["has to learn to look there", "it writes little right"],
+        ),
+        (
+            ("no causal mask", "no shift"),
+            ["there is nothing to look for", "no more than two epochs"],
+        ),
+        (
+            ("few pairs", "rate too high"),
+            ["does not even learn", "its training loss stays near"],
+        ),
+        (
+            ("few pairs", "healthy"),
+            ["a large one on unseen pairs", "its two lines part"],
+        ),
+        (
+            ("rate too high", "no shift"),
+            ["does not even learn", "no more than two epochs"],
+        ),
+    ],
+)
+def test_curves_of_copiers_says_why_a_curve_is_another(names, thoughts):
+    message = check.curves_of_copiers(swapped(*names)).message
+    assert all(thought in message for thought in thoughts)
+    # Two letters are wrong, and nothing is said of the other four.
+    letters = {x for x, name in check.COPIERS.items() if name in names}
+    assert {x for x in "ABCDEF" if f"{x} is not '" in message} == letters
+
+
+def test_curves_of_copiers_does_not_say_the_right_name():
+    for letter, right in check.COPIERS.items():
+        for name in set(check.COPIERS.values()) - {right}:
+            message = check.curves_of_copiers({letter: name}).message
+            assert right not in message
+
+
+def test_the_script_trains_what_the_check_names():
+    assert set(copier_curves.FAULTS) == set(check.COPIERS.values())
+    runs = read_runs(copier_curves.RESULT)
+    assert len(runs) == len(copier_curves.SEEDS) * len(copier_curves.FAULTS)
+    for run in runs:
+        curve = run["unseen"]
+        assert run["fault"] in check.COPIERS.values()
+        writes = run["fault"] in ("healthy", "padding counted")
+        assert writes == (run["written"] > 0.5)
+        assert (run["fault"] == "no shift") == (curve[1] < 0.1)
+        assert (run["fault"] == "padding counted") == (0.5 < curve[1] < 0.75)
+
+
 def test_unfinished_answers():
+    names = dict.fromkeys("ABCDEF")
+    expect_thought(check.curves_of_copiers(names), "beside each letter")
+    expect_thought(check.curves_of_copiers({"A": "a bug"}), "'a bug' is not")
     expect_unfinished(check.parameters, check.loss_per_word)
     expect_unfinished(check.parameters, check.teacher_forcing)
