@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SITE := _build/html
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
+  --durations=25
 
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean

@@ -5,6 +5,8 @@ from unittest import mock
 
 import pytest
 import torch
+import torch.nn.functional as F
+from einops import rearrange
 from judging import expect_thought, expect_unfinished
 
 from vitedu.exercises import chapter_14 as check
@@ -60,8 +62,23 @@ def cut(order, *, columns_first=False, strided=False):
     return candidate
 
 
-def test_cut_patches_accepts_a_solution():
-    assert check.cut_patches(cut((2, 3, 1))).right
+def unfolded(images, p):
+    """Cut with the function that convolutions are made of."""
+    columns = torch.nn.functional.unfold(images, p, stride=p)
+    by_channel = columns.unflatten(1, (images.shape[1], p * p))
+    return by_channel.permute(0, 3, 2, 1).flatten(2)
+
+
+def in_one_pattern(images, p):
+    pattern = "b c (r p1) (s p2) -> b (r s) (p1 p2 c)"
+    return rearrange(images, pattern, p1=p, p2=p)
+
+
+@pytest.mark.parametrize(
+    "solution", [cut((2, 3, 1)), unfolded, in_one_pattern]
+)
+def test_cut_patches_accepts_a_solution(solution):
+    assert check.cut_patches(solution).right
 
 
 @pytest.mark.parametrize(
@@ -169,3 +186,102 @@ def test_skip_branches_names_the_mistake(candidate, thought):
 def test_unfinished_answers():
     expect_unfinished(check.num_tokens, check.cut_patches)
     expect_unfinished(check.smallest_loss, check.skip_branches)
+
+
+def test_eight_runs_accepts_the_names():
+    assert check.eight_runs(check.RUNS)
+    assert check.eight_runs(dict(sorted(check.RUNS.items(), reverse=True)))
+
+
+# Of two exchanged names, the one whose curve comes first is spoken about.
+@pytest.mark.parametrize(
+    ("curve", "said", "cannot", "seen"),
+    [
+        ("labels shuffled", "few images", "soon known by heart", "only climb"),
+        ("labels shuffled", "healthy", "both losses near 0", "only climb"),
+        ("healthy", "softmax twice", "a loss below 1.46", "end near 0"),
+        ("few images", "gradients kept", "drive it past its aim", "first to"),
+        ("wrong weights", "rate too low", "fall all the time", "are flat"),
+        ("rate too high", "gradients kept", "agree with new", "leap up first"),
+        ("rate too low", "softmax twice", "sure enough", "at each step"),
+        ("softmax twice", "gradients kept", "past its aim", "halfway down"),
+    ],
+)
+def test_eight_runs_says_why_not(curve, said, cannot, seen):
+    letters = {name: letter for letter, name in check.RUNS.items()}
+    swapped = {letters[curve]: said, letters[said]: curve}
+    message = check.eight_runs(check.RUNS | swapped).message
+    assert message.startswith(f"{letters[curve]} cannot be '{said}': ")
+    assert cannot in message
+    assert seen in message
+
+
+def training(*, awake="epoch", zero=True, first=False, copies=False):
+    """Write the loop out, with one thing wrong if asked for."""
+
+    def candidate(model, batches, optimizer, evaluate, epochs):
+        found = [evaluate(model)] if first else []
+        if awake == "start":
+            model.train()
+        for _ in range(epochs):
+            if awake == "epoch":
+                model.train()
+            for images, labels in batches:
+                logits = model(images)
+                if zero:
+                    optimizer.zero_grad(set_to_none=False)
+                F.cross_entropy(logits, labels).backward()
+                optimizer.step()
+                if awake == "batch":
+                    model.train()
+            found.append(evaluate(model))
+            if awake == "end":
+                model.train()
+        return found[:epochs]
+
+    return candidate
+
+
+def every_batch(model, batches, optimizer, evaluate, epochs):
+    """Switch dropout on for each batch, and forget gradients by hand."""
+
+    def one_epoch():
+        for images, labels in batches:
+            logits = model.train()(images)
+            chosen = logits.log_softmax(dim=-1)[range(len(labels)), labels]
+            (-chosen.mean()).backward()
+            optimizer.step()
+            for parameter in model.parameters():
+                parameter.grad = None
+        return evaluate(model)
+
+    return [one_epoch() for _ in range(epochs)]
+
+
+@pytest.mark.parametrize("solution", [training(), every_batch])
+def test_training_and_measuring_accepts_a_solution(solution):
+    verdict = check.training_and_measuring(solution)
+    assert verdict.right, verdict
+
+
+@pytest.mark.parametrize(
+    ("candidate", "thought"),
+    [
+        (training(awake="never"), "two passes of one batch through it never"),
+        (training(awake="start"), "From the second epoch on they do not"),
+        (training(awake="end"), "How was the model left"),
+        (training(awake="batch"), "the first batch of an epoch"),
+        (training(zero=False), "old gradients are still there"),
+        (training(first=True), "you measure before an epoch"),
+        (lambda *inputs: training()(*inputs)[-1:], "the shape is"),
+        (lambda *inputs: training()(*inputs)[-1], "returned float, a list"),
+    ],
+)
+def test_training_and_measuring_names_the_mistake(candidate, thought):
+    expect_thought(check.training_and_measuring(candidate), thought)
+
+
+def test_the_first_verdict_does_not_name_the_bug():
+    message = check.training_and_measuring(training(awake="never")).message
+    assert "train(" not in message
+    assert "eval" not in message

@@ -1,17 +1,22 @@
 """The exercises of chapter 16, looking inside."""
 
 import math
+from functools import reduce
 
 import pytest
 import torch
+import torch.nn.functional as F
 from judging import expect_thought, expect_unfinished
 
+from vitedu.analysis import patch_distances
 from vitedu.exercises import chapter_16 as check
 
 
 def test_uniform_reach_accepts_the_number():
     assert check.uniform_reach(4)
-    assert check.uniform_reach(4.0)
+    weights = torch.full((1, 1, 2, 2), 0.5)
+    far = patch_distances((1, 2), 8)
+    assert check.uniform_reach((weights * far).sum(dim=-1).mean().item())
 
 
 @pytest.mark.parametrize(
@@ -21,6 +26,9 @@ def test_uniform_reach_accepts_the_number():
         (0.5, "8 pixels wide"),
         (1, "at home is left out"),
         (16, "centre to centre"),
+        (0, "the other half travels"),
+        (2, "you halve twice"),
+        (3, "is not it"),
     ],
 )
 def test_uniform_reach_names_the_mistake(answer, thought):
@@ -56,8 +64,20 @@ def distance(
     return candidate
 
 
-def test_head_distance_accepts_a_solution():
-    assert check.head_distance(distance()).right
+def without_loops(weights, grid_size, patch_size):
+    """Take the distances from coordinates, all pairs at once."""
+    centres = torch.stack(
+        torch.meshgrid(*map(torch.arange, grid_size), indexing="ij"), dim=-1
+    )
+    centres = patch_size * centres.flatten(0, 1).to(weights)
+    far = (centres[:, None] - centres).norm(dim=-1)
+    among = weights[:, :, 1:, 1:]
+    return ((among * far).sum(-1) / among.sum(-1)).mean(0)
+
+
+@pytest.mark.parametrize("solution", [distance(), without_loops])
+def test_head_distance_accepts_a_solution(solution):
+    assert check.head_distance(solution).right
 
 
 @pytest.mark.parametrize(
@@ -110,8 +130,16 @@ def rollout(
     return candidate
 
 
-def test_class_token_rollout_accepts_a_solution():
-    assert check.class_token_rollout(rollout()).right
+def as_matrices(maps, kept):
+    """Multiply whole layers, the last one first."""
+    mixed = (1 - kept[:, None, None, None]) * maps.mean(dim=2)
+    mixed.diagonal(dim1=-2, dim2=-1).add_(kept[:, None, None])
+    return reduce(torch.matmul, mixed.flip(0))[:, 0, 1:]
+
+
+@pytest.mark.parametrize("solution", [rollout(), as_matrices])
+def test_class_token_rollout_accepts_a_solution(solution):
+    assert check.class_token_rollout(solution).right
 
 
 @pytest.mark.parametrize(
@@ -142,3 +170,81 @@ def test_an_unfinished_rollout():
 
 def test_unfinished_answers():
     expect_unfinished(check.uniform_reach, check.head_distance)
+
+
+def thinned(
+    *,
+    axis=1,
+    divide=True,
+    finish=False,
+    halve=False,
+    thin=True,
+    itself=1,
+    early=False,
+    downward=False,
+):
+    """Follow the layers row by row, with one thing wrong if asked for."""
+
+    def candidate(maps, dropped):
+        product = torch.eye(maps.shape[-1]).to(maps)
+        layers = [layer.mean(dim=0) for layer in maps]
+        for layer in reversed(layers) if downward else layers:
+            least = layer.flatten().quantile(dropped) if thin else -1
+            layer = torch.where(layer < least, 0, layer)
+            if early:
+                layer = F.normalize(layer, p=1, dim=1)
+            layer = layer + itself * torch.eye(len(layer)).to(maps)
+            if halve:
+                layer = layer / 2
+            elif divide and axis is None:
+                layer = layer / layer.sum(dim=1)
+            elif divide:
+                layer = F.normalize(layer, p=1, dim=axis)
+            product = torch.einsum("qk,kt->qt", layer, product)
+        return F.normalize(product, p=1, dim=1) if finish else product
+
+    return candidate
+
+
+def row_by_row(maps, dropped):
+    """Share out one row at a time, the last layer first."""
+    product = torch.eye(maps.shape[-1]).to(maps)
+    for layer in maps.mean(dim=1).flip(0):
+        rows = layer.clone()
+        rows[layer < torch.quantile(layer, dropped)] = 0
+        rows.diagonal().add_(1)
+        for row in rows:
+            row /= row.sum()
+        product = product @ rows
+    return product
+
+
+@pytest.mark.parametrize("solution", [thinned(), row_by_row])
+def test_thinned_rollout_accepts_a_solution(solution):
+    assert check.thinned_rollout(solution).right
+
+
+@pytest.mark.parametrize(
+    ("options", "thought"),
+    [
+        ({"axis": None}, "yours add up to 0."),
+        ({"axis": 0}, "your columns add up to 1"),
+        ({"axis": None, "finish": True}, "but not in the layers"),
+        ({"divide": False, "finish": True}, "you divide once, at the end"),
+        ({"halve": True}, "have lost their weak weights"),
+        ({"divide": False}, "nothing is divided any more"),
+        ({"early": True}, "before the identity is added"),
+        ({"thin": False}, "because you drop no weights"),
+        ({"itself": 0}, "keep nothing of themselves"),
+        ({"downward": True}, "the other way"),
+        ({"itself": 2}, "a number is off"),
+    ],
+)
+def test_thinned_rollout_names_the_mistake(options, thought):
+    expect_thought(check.thinned_rollout(thinned(**options)), thought)
+
+
+def test_the_first_verdict_on_the_thinned_rollout_does_not_name_the_bug():
+    message = check.thinned_rollout(thinned(axis=None)).message
+    assert "keepdim" not in message
+    assert "divi" not in message

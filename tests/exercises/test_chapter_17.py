@@ -179,3 +179,29 @@ def test_some_of_each_names_the_mistake(solution, thought):
 def test_an_unfinished_answer_gets_a_kind_word():
     expect_unfinished(check.pretraining_steps, check.images_needed)
     expect_unfinished(check.pretraining_steps, check.some_of_each)
+
+
+def test_six_data_sets_accepts_the_names():
+    assert check.six_data_sets(check.DATA)
+    assert check.six_data_sets(dict(sorted(check.DATA.items(), reverse=True)))
+
+
+# Of two exchanged names, the one whose curve comes first is spoken about.
+@pytest.mark.parametrize(
+    ("curve", "said", "cannot", "seen"),
+    [
+        ("few images", "other pixels", "they alone", "stay near 60 %"),
+        ("few images", "healthy", "near 90 %", "stay near 60 %"),
+        ("wrong labels", "too much variation", "stays lowest", "fall again"),
+        ("too much variation", "healthy", "300 images", "ends far down"),
+        ("healthy", "test in training", "by heart like all", "near 90 %"),
+        ("test in training", "other pixels", "new images do not", "reach 100"),
+    ],
+)
+def test_six_data_sets_says_why_not(curve, said, cannot, seen):
+    letters = {name: letter for letter, name in check.DATA.items()}
+    swapped = {letters[curve]: said, letters[said]: curve}
+    message = check.six_data_sets(check.DATA | swapped).message
+    assert message.startswith(f"{letters[curve]} cannot be '{said}': ")
+    assert cannot in message
+    assert seen in message

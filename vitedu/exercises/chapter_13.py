@@ -11,8 +11,12 @@ _WIDTH = 5
 
 
 @exercise(
-    "Go through the five steps. Which learned numbers belong to a place "
-    "in the image?"
+    "Go through the five steps. Which learned numbers belong to a place in "
+    "the image?",
+    "The blocks, the embedding of a patch and the head are the same for each "
+    "place. Only a table has one row per place.",
+    "How many patches are new, and how wide is the row that each of them "
+    "gets in a Small model?",
 )
 def larger_image(answer: int | None) -> Verdict:
     """Check exercise 13.1: what 384 pixels instead of 224 add to a S/16."""
@@ -56,8 +60,12 @@ class _Block(nn.Module):
 
 
 @exercise(
-    "`list(MyStack(...).parameters())` shows what an optimiser would "
-    "get. Which container of PyTorch makes it see the blocks?"
+    "Which blocks are there, when are they made, and what does the second "
+    "one read?",
+    "`list(MyStack(...).parameters())` shows what an optimiser would get. "
+    "Does it find your blocks?",
+    "There is a container of PyTorch that is a list and shows its members to "
+    "the model. In `forward` the tokens go from one block to the next.",
 )
 def missing_class(candidate: Callable[..., nn.Module]) -> Verdict:
     """Check exercise 13.2: ``candidate(make_block, depth)``, a module."""
@@ -146,8 +154,12 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
 
 
 @exercise(
-    "Start at the end. What does the head read, and what has that row "
-    "met on its way?"
+    "Start at the end. Which row does the head read?",
+    "Follow that row backwards through the code. At which line do the pixels "
+    "of an image first reach it?",
+    "Only attention carries something from one token to another, and only "
+    "the blocks hold attention. What has to stand in the sequence when it "
+    "enters them?",
 )
 def forward_pass(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 13.3: from patches to logits, past five parts."""

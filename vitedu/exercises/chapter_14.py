@@ -1,17 +1,51 @@
 """Checks of the exercises of chapter 14, training a ViT."""
 
+import random
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from einops import rearrange
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.galleries import judge_pairs
+
+_MAKES = {
+    "healthy": "a healthy run brings both losses near 0, and keeps them "
+    "there.",
+    "rate too high": "such a rate throws both losses far above guessing "
+    "within the first steps.",
+    "rate too low": "both losses would fall all the time, and not get far.",
+    "gradients kept": "while old gradients agree with new ones, both losses "
+    "fall; later they drive it past its aim.",
+    "labels shuffled": "the images then say nothing about the labels, and no "
+    "step brings the test loss below guessing.",
+    "softmax twice": "no answer is then sure enough for a loss below 1.46.",
+    "few images": "30 images are soon known by heart, with a training loss "
+    "near 0, and say too little about all others.",
+    "wrong weights": "the network stays what it was: no loss can move.",
+}
+_SEEN = {
+    "healthy": "Here both losses end near 0.",
+    "rate too high": "Here both losses leap up first of all.",
+    "rate too low": "Here both losses fall a little at each step.",
+    "gradients kept": "Here both losses fall first, and then climb back.",
+    "labels shuffled": "Here the training loss falls, the other only climbs.",
+    "softmax twice": "Here both losses come to rest halfway down.",
+    "few images": "Here the training loss is the first to be near 0.",
+    "wrong weights": "Here both lines are flat from end to end.",
+}
+RUNS = dict(
+    zip("ABCDEFGH", random.Random(4).sample(sorted(_MAKES), 8), strict=True)
+)
 
 
 @exercise(
-    "How many patches of 16 pixels fit along one side? And what stands "
-    "in front of the sequence?"
+    "What becomes a token, and is anything a token that is no part of the "
+    "image?",
+    "Count the patches along one side, then in the whole square. What stands "
+    "in front of the sequence?",
 )
 def num_tokens(answer: int | None) -> Verdict:
     """Check exercise 14.1: the tokens of a ViT-B/16 at 224 x 224 pixels."""
@@ -31,16 +65,14 @@ def num_tokens(answer: int | None) -> Verdict:
 
 
 @exercise(
-    "First give the rows of patches and the rows inside a patch an axis "
-    "of their own, likewise the columns. Then bring the axes into the "
-    "right order. Only then flatten."
+    "Which four numbers say in which patch a pixel lies, and where in it?",
+    "Give the rows of patches and the rows inside a patch an axis of their "
+    "own, likewise the columns.",
+    "Only when the axes stand in the right order, flatten: first the two "
+    "that count patches, then the three inside a patch.",
 )
 def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches.
-
-    The order inside a patch is (row, column, channel), which the page does
-    not show.
-    """
+    """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches."""
 
     def cut(order, *, split="(r p) (s q)"):
         return lambda images, p: rearrange(
@@ -85,8 +117,12 @@ def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 @exercise(
-    "What should the network answer? All 1,000 targets enter the loss. "
-    "And who shares the 0.1: is the right class among them?"
+    "All 1,000 targets enter the loss. What should the network answer, so "
+    "that it pays least?",
+    "Its best answer is the targets themselves. What are they: who shares "
+    "the 0.1, and is the right class among them?",
+    "Each class costs its target times the logarithm of its target, with a "
+    "minus. Two kinds of classes are enough to add up.",
 )
 def smallest_loss(answer: float | None) -> Verdict:
     """Check exercise 14.3: the floor of the loss, 1,000 classes, 0.1."""
@@ -115,8 +151,12 @@ def smallest_loss(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "For a rate of 0.5, half of the branches are gone. By which factor "
-    "must the others grow? And along which axis do the draws run?"
+    "Which of the images lose their branch, and what happens to those that "
+    "keep it?",
+    "For a rate of 0.5, half of the branches are gone. By which factor must "
+    "the others grow, so that the mean stays?",
+    "One factor per image, zero or that growth. Which axes does it lack "
+    "before it can be multiplied with (image, token, d_model)?",
 )
 def skip_branches(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 14.4: ``candidate(branch, draws, rate)`` skips."""
@@ -168,3 +208,92 @@ def skip_branches(candidate: Callable[..., Tensor]) -> Verdict:
         )
     }
     return judge_function(candidate, right, wrong, cases)
+
+
+@exercise(
+    "Where does each loss end: near 0, near guessing, or above it?",
+    "Which faults leave training and test alike, and which pull them apart? "
+    "Only what is true of some images alone can do that.",
+    "Ask of each fault what it makes impossible. Can a loss still move?",
+)
+def eight_runs(answer: dict[str, str] | None) -> Verdict:
+    """Check exercise 14.5: which fault made which curve."""
+    return judge_pairs(answer, RUNS, "each has its cause.", _MAKES, _SEEN)
+
+
+def _loop(
+    awake: str = "each epoch", zero: bool = True, first: bool = False
+) -> Callable[..., list[float]]:
+    """Return the loop of exercise 14.6, with one thing done elsewhere."""
+
+    def train(model, batches, optimizer, evaluate, epochs):
+        found = [evaluate(model)] if first else []
+        model.train(model.training or awake == "once")
+        for _ in range(epochs):
+            model.train(model.training or awake == "each epoch")
+            for images, labels in batches:
+                loss = F.cross_entropy(model(images), labels)
+                if zero:
+                    optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                model.train(model.training or awake == "after a step")
+            found.append(evaluate(model))
+            model.train(awake == "after measuring")
+        return found[:epochs]
+
+    return train
+
+
+@exercise(
+    "What could be different in the second epoch, other than the weights? "
+    "Print what you suspect, once per epoch.",
+    "`evaluate` is right, but does it leave everything as it was? The "
+    "docstring of `accuracy` says so in one sentence.",
+    "Who tells a layer such as dropout that this is training, and when?",
+)
+def training_and_measuring(candidate: Callable[..., list[float]]) -> Verdict:
+    """Check exercise 14.6: a loop that trains, and measures each epoch."""
+
+    def run(train: Callable) -> Callable[[bool, Tensor, Tensor], object]:
+        def outcome(fresh: bool, images: Tensor, labels: Tensor) -> object:
+            def evaluate(model: nn.Module) -> float:
+                return F.cross_entropy(model.eval()(images), labels).item()
+
+            torch.manual_seed(0)
+            model = nn.Sequential(nn.Dropout(), nn.Linear(3, 4))
+            model.to(images).train(fresh)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+            pairs = list(zip(images.split(4), labels.split(4), strict=True))
+            found = train(model, pairs, optimizer, evaluate, 3)
+            weights = model[1].weight.detach().flatten()
+            if not isinstance(found, list):
+                return found
+            return torch.cat([torch.tensor(found).to(weights), weights])
+
+        return outcome
+
+    wrong = {
+        "the model has dropout, but two passes of one batch through it never "
+        "differ.": run(_loop("never")),
+        "in the first epoch two passes of one batch differ, as dropout makes "
+        "them. From the second epoch on they do not.": run(_loop("once")),
+        "in the first epoch two passes of one batch do not differ; later they "
+        "do. How was the model left by whoever used it before?": run(
+            _loop("after measuring")
+        ),
+        "the first batch of an epoch goes through without dropout, the others "
+        "with it.": run(_loop("after a step")),
+        "old gradients are still there.": run(_loop(zero=False)),
+        "you measure before an epoch. The list is to hold what is reached "
+        "after it.": run(_loop(first=True)),
+    }
+    images = torch.arange(36, dtype=torch.float64).sin().view(12, 3)
+    labels = torch.arange(12) % 4
+    cases = {
+        "a model that was measured before": (False, images, labels),
+        "a new model": (True, images, labels),
+    }
+    verdict = judge_function(run(candidate), run(_loop()), wrong, cases)
+    message = verdict.message.replace("a tensor is asked", "a list is asked")
+    return Verdict(verdict.right, message)

@@ -8,7 +8,13 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise("Which of the parts of a ViT knows how many tokens there are?")
+@exercise(
+    "Which of the parts of a ViT knows how many tokens there are?",
+    "The image is no square any more. How many patches are there along each "
+    "side, before and after?",
+    "Only rows that were not there before count, and each is as wide as a "
+    "token of Base.",
+)
 def parameters_gained(answer: float | None) -> Verdict:
     """Check exercise 15.1: what a larger image costs ViT-B/32."""
     width, before, after = 768, 7 * 7, 8 * 12
@@ -39,9 +45,12 @@ def parameters_gained(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "Go through the table of the block line by line. Which lines know "
-    "which token belongs to which sequence? How many keys does one "
-    "query meet now, and how many queries are there?"
+    "Go through the table of the block line by line. Which lines know which "
+    "token belongs to which sequence?",
+    "The linear layers do not: each works on one token at a time. The two "
+    "products of attention do.",
+    "In these two, how many keys does one query meet now, and how many "
+    "queries are there in all?",
 )
 def windowed_flops(candidate: Callable[..., int]) -> Verdict:
     """Check exercise 15.2: ``candidate(batch, tokens, d_model, window)``."""

@@ -10,7 +10,9 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
 @exercise(
-    "The distance runs from centre to centre. How far is a patch from itself?"
+    "How far is a patch from itself, and how far from the other one?",
+    "The distance runs from centre to centre, in pixels. The weights say how "
+    "much each of the two distances counts.",
 )
 def uniform_reach(answer: float | None) -> Verdict:
     """Check exercise 16.1: the distance of a head that looks at 2 x 1."""
@@ -24,14 +26,20 @@ def uniform_reach(answer: float | None) -> Verdict:
             0.5: "that counts patches; a patch is 8 pixels wide.",
             1: "that counts patches, and the half at home is left out.",
             16: "the distance runs from centre to centre, not edge to edge.",
+            0: "that is the half at home alone; the other half travels.",
+            2: "you halve twice: the weights say already how often each of "
+            "the two distances counts.",
         },
     )
 
 
 @exercise(
-    "Make a table of distances between all patches first. Then there "
-    "are three steps: leave the class token out, divide each row by its "
-    "sum, weight the table."
+    "How far is each patch from each other one? This does not depend on the "
+    "weights.",
+    "Make a table of these distances, in pixels. Which row and which column "
+    "of the weights have no place in it?",
+    "Three steps: leave the class token out, let each row share out 1 again, "
+    "weight the table. Then take the mean over one axis only.",
 )
 def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 16.2: ``candidate(weights, grid_size, patch_size)``."""
@@ -100,8 +108,12 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 @exercise(
-    "You only need one row of the product. Start with the row of the "
-    "last layer, and multiply it from the right by the layers below."
+    "After a layer, which share of a token is the token itself, and who "
+    "brings the rest?",
+    "Write one layer as a matrix: a row says what a token is made of. Two "
+    "layers are a product of two such matrices. In which order?",
+    "One row of the product is enough. Begin with the row of the last layer, "
+    "and multiply it from the right by the layers below.",
 )
 def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 16.3: ``candidate(maps, kept)``, maps of all layers."""
@@ -186,3 +198,91 @@ def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
             torch.tensor(kept).double(),
         )
     return judge_function(candidate, right, wrong, cases)
+
+
+def _thinned(
+    share_out: Callable[[Tensor], Tensor],
+    *,
+    thin: bool = True,
+    itself: float = 1.0,
+    before: Callable[[Tensor], Tensor] = lambda layer: layer,
+    downward: bool = False,
+    last: Callable[[Tensor], Tensor] = lambda product: product,
+) -> Callable[[Tensor, float], Tensor]:
+    """Return the rollout of exercise 16.4, with one thing done otherwise."""
+
+    def rollout(maps: Tensor, dropped: float) -> Tensor:
+        identity = torch.eye(maps.shape[-1]).to(maps)
+        product = identity
+        for layer in maps.mean(dim=1).flip(0 if downward else ()):
+            if thin:
+                weak = layer < layer.quantile(dropped)
+                layer = layer.masked_fill(weak, 0)
+            layer = share_out(before(layer) + itself * identity)
+            product = layer @ product
+        return last(product)
+
+    return rollout
+
+
+def _of_rows(layer: Tensor) -> Tensor:
+    return layer / layer.sum(dim=-1, keepdim=True)
+
+
+@exercise(
+    "What is a token made of? Add up the shares. How much should it be?",
+    "Look at one layer after its division. Does each row of it add up to 1?",
+    "`layer.sum(dim=-1)` has one axis less than `layer`. Along which axis of "
+    "`layer` does PyTorch then lay these sums?",
+)
+def thinned_rollout(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 16.4: ``candidate(maps, dropped)``, maps of an image."""
+
+    def as_it_was(layer: Tensor) -> Tensor:
+        return layer / layer.sum(dim=-1)
+
+    generator = torch.Generator().manual_seed(0)
+    cases = {
+        f"{depth} layers of {tokens} tokens": (
+            (2 * torch.randn(depth, 3, tokens, tokens, generator=generator))
+            .double()
+            .softmax(dim=-1),
+            dropped,
+        )
+        for depth, tokens, dropped in ((2, 5, 0.5), (3, 7, 0.3))
+    }
+    example = next(iter(cases.values()))
+    off = _thinned(as_it_was)(*example)[0].sum().item()
+    wrong = {
+        "the shares that make up the class token should add up to 1, yours "
+        f"add up to {off:.2f}.": _thinned(as_it_was),
+        "your columns add up to 1 in each layer. A column says where a token "
+        "goes; what one is made of stands in a row.": _thinned(
+            lambda layer: layer / layer.sum(dim=0)
+        ),
+        "your shares add up to 1 at the end, but not in the layers. A token "
+        "that a layer counts too much stays too much.": _thinned(
+            as_it_was, last=_of_rows
+        ),
+        "you divide once, at the end. By then rows of different sums have "
+        "been mixed.": _thinned(lambda layer: layer, last=_of_rows),
+        "half would be right for rows that add up to 2. Yours have lost their "
+        "weak weights.": _thinned(lambda layer: layer / 2),
+        "your shares grow from layer to layer: nothing is divided any more.": (
+            _thinned(lambda layer: layer)
+        ),
+        "your attention shares out 1 before the identity is added, so each "
+        "token keeps a half. The order asked for is the other.": _thinned(
+            _of_rows, before=_of_rows
+        ),
+        "the sums are right because you drop no weights.": _thinned(
+            _of_rows, thin=False
+        ),
+        "your tokens keep nothing of themselves.": _thinned(
+            _of_rows, itself=0
+        ),
+        "your product goes through the layers the other way.": _thinned(
+            _of_rows, downward=True
+        ),
+    }
+    return judge_function(candidate, _thinned(_of_rows), wrong, cases)

@@ -1,5 +1,6 @@
 """Checks of the exercises of chapter 17, data and transfer."""
 
+import random
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -7,11 +8,44 @@ import torch
 from torch import Tensor
 
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.galleries import judge_pairs
+
+_MAKES = {
+    "healthy": "300 images of the right kind bring the test images and the "
+    "new ones near 90 %, together.",
+    "few images": "40 images are known by heart at once, and both the test "
+    "images and the new ones stay far below them, together.",
+    "test in training": "the test images are then learned by heart like all "
+    "others, so their line ends with that of training.",
+    "too much variation": "what is drawn for training is then harder than any "
+    "image as it is, so the training line stays lowest.",
+    "wrong labels": "wrong labels can only be learned by heart, and that "
+    "comes late: what was known of other images is lost again.",
+    "other pixels": "only the test images have other pixels, so they alone "
+    "fall behind, and new images do not.",
+}
+_SEEN = {
+    "healthy": "Here the test images and the new ones end near 90 %, below "
+    "training.",
+    "few images": "Here training is at 100 % first of all, and the two other "
+    "lines stay near 60 %.",
+    "test in training": "Here the test images reach 100 % with training, and "
+    "the new ones do not.",
+    "too much variation": "Here training ends far down, with the other two "
+    "lines above it.",
+    "wrong labels": "Here the test images and the new ones rise first and "
+    "fall again, while training rises slowly all the time.",
+    "other pixels": "Here the new images go near training, and the test "
+    "images stay far below both.",
+}
+DATA = dict(
+    zip("ABCDEF", random.Random(2).sample(sorted(_MAKES), 6), strict=True)
+)
 
 
 @exercise(
-    "How many images does the network see in all, repetitions included? "
-    "How many of them make one step?"
+    "How many images does the network see in all, repetitions included?",
+    "How many of them make one step?",
 )
 def pretraining_steps(answer: float | None) -> Verdict:
     """Check exercise 17.1: steps of a pre-training on JFT-300M."""
@@ -34,9 +68,11 @@ def pretraining_steps(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "Find the first point that is high enough, and the one before it. "
-    "Which share of the way up lies `wanted`? Go the same share of the "
-    "way from the one logarithm to the other."
+    "Between which two points does the curve first reach the wanted height?",
+    "Find the first point that is high enough, and the one before it. Which "
+    "share of the way up lies `wanted`?",
+    "Go the same share of the way from one logarithm to the other, and come "
+    "back from logarithms to images.",
 )
 def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 17.2: ``candidate(sizes, accuracies, wanted)``."""
@@ -104,8 +140,11 @@ def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 @exercise(
-    "`labels[order]` are the labels in the shuffled order. For one "
-    "class, where are they equal to it, and which images stand there?"
+    "Of one class: which of its images come first in `order`?",
+    "`labels[order]` are the labels in the shuffled order. At which places "
+    "do they equal the class?",
+    "A place in `order` is no image yet: look up which image stands there. "
+    "Keep the first few of each class, and sort at the end.",
 )
 def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 17.3: ``candidate(labels, shots, order)``."""
@@ -159,3 +198,16 @@ def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
         ),
     }
     return judge_function(candidate, right, wrong, cases)
+
+
+@exercise(
+    "Compare the test images with the new ones first. Where do the two lines "
+    "part, and which of them is higher?",
+    "Then compare both with training. Memory makes training better than the "
+    "rest. What could make it worse?",
+    "A line that rises and falls again has two things to learn, one early and "
+    "one late.",
+)
+def six_data_sets(answer: dict[str, str] | None) -> Verdict:
+    """Check exercise 17.4: which data made which curves."""
+    return judge_pairs(answer, DATA, "each has its cause.", _MAKES, _SEEN)

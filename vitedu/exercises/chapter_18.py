@@ -16,8 +16,9 @@ _HEADS = 6
 
 
 @exercise(
-    "Which of the positions belongs to no patch? And what stands in the "
-    "first two axes of the kernel?"
+    "Which of the positions belongs to no patch?",
+    "The others form a square. How many patches lie along its side, and what "
+    "do the first two axes of the kernel say about one patch?",
 )
 def image_side(answer: float | None) -> Verdict:
     """Check exercise 18.1: the pixels that 145 positions are for."""
@@ -41,8 +42,11 @@ def image_side(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "Split the rows into three axes, from the slowest to the fastest. "
-    "Which of the three has to move to the front?"
+    "A row has three names: its head, its kind and its column. Which of them "
+    "changes slowest in the file, and which fastest?",
+    "Split the rows into three axes, from the slowest to the fastest.",
+    "Which of the three has to move to the front, so that all queries come "
+    "first? The other two keep their order.",
 )
 def by_kind(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 18.2: ``candidate(weight, num_heads)``."""
@@ -121,8 +125,11 @@ def mystery(path: str | os.PathLike) -> tuple[Tensor, Tensor]:
 
 
 @exercise(
-    "The number of heads divides `d_model`. `config_of(path, "
-    "num_heads=...)` takes a number of yours."
+    "Which part of the file says nothing about the heads? And what besides "
+    "the file was published?",
+    "The number of heads divides `d_model`. There are not many such numbers.",
+    "`config_of(path, num_heads=...)` takes a number of yours. Which of them "
+    "brings back the published logits?",
 )
 def heads_of_mystery(answer: int | None) -> Verdict:
     """Check exercise 18.3: the heads of the file that `mystery` writes."""
