@@ -128,7 +128,7 @@ def exercises_by_kind(paths: list[Path]) -> str:
                 raise BadGuide(f"{path.name}: exercise {number} is {kind!r}")
             anchor = number.replace(".", "-")
             found[kind].append(
-                f"[Exercise {number}](#exercise-{anchor}) *{title}*: "
+                f"[Exercise {number}](#exercise-{anchor}) *{title}* "
                 f"{_asked(ask)}"
             )
     return "\n\n".join(
