@@ -139,7 +139,8 @@ def _make_plain(section: Tag) -> None:
     """Make formulas MathML, and keep what the format knows."""
     for formula in section.select(".katex"):
         math = formula.select_one("math")
-        math["alttext"] = math.annotation.extract().get_text()
+        source = math.annotation.extract().get_text()
+        math["alttext"] = " ".join(source.split())
         math.semantics.unwrap()
         formula.replace_with(math)
     for element in (section, *section.find_all(True)):
