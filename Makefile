@@ -10,7 +10,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
 .PHONY: student instructor class
-.PHONY: times
+.PHONY: slides handout epub times
 
 help: ## list the targets
 	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -59,6 +59,13 @@ student instructor class: $(VENV)/.installed ## editions for teaching
 
 times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
 	$(BIN)/python -m tools.time_boxes
+
+handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF
+	$(BIN)/python -m tools.ensure_browser
+	$(BIN)/python -m tools.handout
+
+epub: book ## make an e-book of the book
+	$(BIN)/python -m tools.epub
 
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt

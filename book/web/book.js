@@ -28,3 +28,18 @@ addEventListener("change", ({ target }) => {
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
+
+// Paper is white: it takes the light colours while a page is printed.
+(() => {
+  "use strict";
+
+  const root = document.documentElement.dataset;
+  let chosen;
+  addEventListener("beforeprint", () => {
+    chosen = root.theme;
+    root.theme = "light";
+  });
+  addEventListener("afterprint", () => {
+    root.theme = chosen;
+  });
+})();

@@ -1,0 +1,161 @@
+"""The e-book: what a strict reader of EPUB would stumble over."""
+
+import io
+import re
+import zipfile
+from collections import Counter
+from pathlib import Path, PurePosixPath
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tools import epub, paper
+
+PAGES = (
+    "book/index",
+    "book/notation",
+    "chapters/03-scaled-dot-product-attention",
+    "book/references",
+)
+XHTML = "{http://www.w3.org/1999/xhtml}"
+OPF = "{http://www.idpf.org/2007/opf}"
+MATH = "{http://www.w3.org/1998/Math/MathML}"
+
+
+@pytest.fixture(scope="module")
+def book(site) -> zipfile.ZipFile:
+    """Pack some pages of each kind."""
+    return zipfile.ZipFile(io.BytesIO(epub.pack(site.folder, PAGES)))
+
+
+@pytest.fixture(scope="module")
+def texts(book) -> dict[str, ElementTree.Element]:
+    """Parse its pages; what is no XML stops here."""
+    return {
+        name: ElementTree.fromstring(book.read(name))
+        for name in book.namelist()
+        if name.endswith(".xhtml")
+    }
+
+
+@pytest.fixture(scope="module")
+def package(book) -> ElementTree.Element:
+    """Parse the list of its files."""
+    return ElementTree.fromstring(book.read("EPUB/package.opf"))
+
+
+def test_the_type_comes_first_and_uncompressed(book):
+    first = book.infolist()[0]
+    assert first.filename == "mimetype"
+    assert first.compress_type == zipfile.ZIP_STORED
+    assert book.read(first) == b"application/epub+zip"
+
+
+def test_the_manifest_lists_each_file_once(book, package):
+    listed = [item.get("href") for item in package.iter(f"{OPF}item")]
+    files = {
+        name.removeprefix("EPUB/")
+        for name in book.namelist()
+        if name.startswith("EPUB/")
+    }
+    assert Counter(listed) == Counter(files - {"package.opf"})
+    kinds = {item.get("media-type") for item in package.iter(f"{OPF}item")}
+    assert kinds <= {"application/xhtml+xml", "text/css", "image/svg+xml"} | {
+        "image/png"
+    }
+
+
+def test_the_spine_reads_the_pages_in_order(package, texts):
+    names = {i.get("id"): i.get("href") for i in package.iter(f"{OPF}item")}
+    spine = [names[i.get("idref")] for i in package.iter(f"{OPF}itemref")]
+    pages = [f"{Path(page).stem}.xhtml" for page in PAGES]
+    assert spine == [pages[0], "nav.xhtml", *pages[1:]]
+    assert {f"EPUB/{name}" for name in spine} == set(texts)
+
+
+def test_the_contents_name_each_page(texts):
+    nav = texts["EPUB/nav.xhtml"]
+    linked = {a.get("href"): a.text for a in nav.iter(f"{XHTML}a")}
+    for page in PAGES:
+        name = f"{Path(page).stem}.xhtml"
+        heading = next(texts[f"EPUB/{name}"].iter(f"{XHTML}h1"))
+        assert linked[name] == "".join(heading.itertext())
+
+
+def test_ids_are_unique_and_links_lead_to_them(texts):
+    ids = {}
+    for name, text in texts.items():
+        found = [e.get("id") for e in text.iter() if e.get("id")]
+        assert len(found) == len(set(found)), name
+        ids[PurePosixPath(name).name] = set(found)
+    for name, text in texts.items():
+        for anchor in text.iter(f"{XHTML}a"):
+            path, _, place = anchor.get("href").partition("#")
+            if path.startswith("https://"):
+                continue
+            target = path or PurePosixPath(name).name
+            assert target in ids, anchor.get("href")
+            assert not place or place in ids[target], anchor.get("href")
+
+
+def test_nothing_is_asked_from_elsewhere(book, texts):
+    for name, text in texts.items():
+        for element in text.iter():
+            source = element.get("src", "")
+            assert not source or f"EPUB/{source}" in book.namelist(), name
+    for name in book.namelist():
+        if name.endswith((".css", ".svg")):
+            content = book.read(name).decode()
+            assert not re.search(r"url\((?!#)|@import|<!DOCTYPE", content)
+            assert not re.search(r'href="(?!#)', content), name
+
+
+def test_drawings_are_right(book):
+    drawings = [n for n in book.namelist() if n.endswith(".svg")]
+    assert drawings
+    for name in drawings:
+        for element in ElementTree.fromstring(book.read(name)).iter():
+            assert not element.tag.endswith("}path") or "d" in element.attrib
+
+
+def test_images_say_what_one_sees(texts):
+    images = [i for text in texts.values() for i in text.iter(f"{XHTML}img")]
+    assert images
+    assert all(image.get("alt") for image in images)
+
+
+def test_nothing_runs_and_nothing_is_folded(texts):
+    for text in texts.values():
+        tags = {element.tag.removeprefix(XHTML) for element in text.iter()}
+        assert not tags & {"script", "input", "button", "details", "fieldset"}
+
+
+def test_each_formula_is_there_once_as_mathml(site, texts, package):
+    for page in PAGES:
+        html = (site.folder / f"{page}.html").read_text(encoding="utf-8")
+        sources = [
+            " ".join(note.get_text().split())
+            for note in BeautifulSoup(html, "html.parser").select(
+                ".katex annotation"
+            )
+        ]
+        name = f"{Path(page).stem}.xhtml"
+        formulas = [*texts[f"EPUB/{name}"].iter(f"{MATH}math")]
+        assert Counter(f.get("alttext") for f in formulas) == Counter(sources)
+        assert all(len(formula) for formula in formulas)
+        item = package.find(f".//{OPF}item[@href='{name}']")
+        assert (item.get("properties") == "mathml") == bool(sources)
+
+
+def test_a_missing_page_is_named(site):
+    with pytest.raises(FileNotFoundError, match="99-nothing"):
+        epub.pack(site.folder, ["chapters/99-nothing"])
+
+
+def test_the_whole_book_is_packed_in_order():
+    pages = [page for _, pages in paper.contents() for page in pages]
+    assert pages[0] == "book/index"
+    assert pages == sorted(set(pages), key=pages.index)
+    chapters = sorted(p.stem for p in paper.ROOT.glob("chapters/*.ipynb"))
+    assert [Path(p).stem for p in pages if "chapters/" in p] == chapters

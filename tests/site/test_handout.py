@@ -1,0 +1,258 @@
+"""The chapters and the book as PDF, and what a reader prints by hand."""
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from playwright.sync_api import Browser, Page
+from pypdf import PdfReader
+
+from tools import handout, paper
+
+# The longest line of code and an explorer; the widest formula; wide tables.
+CHAPTERS = (
+    "chapters/02-positional-encoding",
+    "chapters/06-residuals-norms-feed-forward",
+    "chapters/15-counting",
+)
+# A4 less the margins, in the pixels of the browser.
+WIDTH = 658
+TOO_WIDE = """() => [...document.querySelectorAll("article *")]
+  .filter((e) => !e.closest("svg, .katex-mathml"))
+  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+  .map((e) => e.outerHTML.slice(0, 120))"""
+
+CLIPPED = """() => [...document.querySelectorAll("article :is(div, pre)")]
+  .filter((e) => getComputedStyle(e).overflowX !== "visible")
+  .filter((e) => e.scrollWidth > e.clientWidth + 1)
+  .map((e) => e.outerHTML.slice(0, 120))"""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A chapter: on the site, as it goes to the printer, and as PDF."""
+
+    name: str
+    site: Tag
+    text: str
+    pdf: PdfReader
+
+    @cached_property
+    def document(self) -> Tag:
+        """Return what goes to the printer, parsed."""
+        return BeautifulSoup(self.text, "html.parser")
+
+    @cached_property
+    def pages(self) -> list[str]:
+        """Return what is printed on each page, without spaces."""
+        return [squeezed(page.extract_text()) for page in self.pdf.pages]
+
+
+@pytest.fixture(scope="module", params=CHAPTERS)
+def printed(site, browser: Browser, request) -> Printed:
+    """Print a chapter."""
+    page = site.folder / f"{request.param}.html"
+    html = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
+    texts = handout.sections(site.folder, [request.param])
+    return Printed(
+        Path(request.param).stem,
+        html.article,
+        handout.document(site.folder, texts),
+        PdfReader(
+            io.BytesIO(handout.chapter(browser, site.folder, request.param))
+        ),
+    )
+
+
+@pytest.fixture
+def on_paper(browser: Browser) -> Iterator[Page]:
+    """Return a page as wide as the paper."""
+    page = browser.new_page(viewport={"width": WIDTH, "height": 900})
+    page.emulate_media(media="print")
+    yield page
+    page.close()
+
+
+def squeezed(text: str) -> str:
+    """Return a text without its spaces, which a PDF does not keep."""
+    return re.sub(r"\s", "", text)
+
+
+def test_nothing_is_wider_than_the_paper(printed, on_paper, tmp_path):
+    path = tmp_path / "handout.html"
+    path.write_text(printed.text, encoding="utf-8")
+    on_paper.goto(path.as_uri())
+    assert on_paper.evaluate(TOO_WIDE) == []
+    assert on_paper.evaluate(CLIPPED) == []
+
+
+def test_code_is_printed_to_the_end_of_each_line(printed):
+    lines = [
+        line
+        for pre in printed.document.select("pre")
+        for line in pre.get_text().splitlines()
+    ]
+    ends = {squeezed(line)[-15:] for line in lines if line.isascii()}
+    assert len(lines) > 100
+    text = "".join(printed.pages)
+    assert [end for end in ends if end not in text] == []
+
+
+def test_pages_are_a4_and_have_a_number_and_the_title(printed):
+    title = squeezed(printed.document.h1.get_text())
+    for number, page in enumerate(printed.pdf.pages, 1):
+        assert [round(x) for x in page.mediabox[2:]] == [595, 842]
+        text = printed.pages[number - 1]
+        assert text.replace(title, "", 1).startswith(str(number)), text
+
+
+def test_links_can_be_followed(printed):
+    notes = [
+        note.get_object()
+        for page in printed.pdf.pages
+        for note in page.get("/Annots", [])
+    ]
+    aims = {str(note["/Dest"])[1:] for note in notes if "/Dest" in note}
+    hrefs = {a["href"] for a in printed.document.select("article a[href]")}
+    assert {f"#{aim}" for aim in aims} == {h for h in hrefs if h[0] == "#"}
+    assert aims <= {n.lstrip("/") for n in printed.pdf.named_destinations}
+    uris = {note["/A"]["/URI"] for note in notes if "/A" in note}
+    assert uris == {href for href in hrefs if href[0] != "#"}
+    assert all(uri.startswith("https://") for uri in uris)
+
+
+def test_every_figure_is_there(printed, on_paper, tmp_path):
+    alts = [image["alt"] for image in printed.site.select("img")]
+    root = printed.pdf.trailer["/Root"]["/StructTreeRoot"]
+    found = [e.get("/Alt") for e in below(root) if e.get("/S") == "/Figure"]
+    assert alts
+    assert [alt for alt in alts if alt not in found] == []
+    path = tmp_path / "handout.html"
+    path.write_text(printed.text, encoding="utf-8")
+    on_paper.goto(path.as_uri())
+    widths = on_paper.eval_on_selector_all(
+        "img", "(all) => all.map((image) => image.naturalWidth)"
+    )
+    assert len(widths) == len(alts)
+    assert all(widths)
+
+
+def below(element) -> Iterator:
+    """Yield the elements of the structure of a PDF."""
+    kids = element.get("/K", [])
+    for kid in kids if isinstance(kids, list) else [kids]:
+        kid = kid.get_object()
+        if hasattr(kid, "get"):
+            yield kid
+            yield from below(kid)
+
+
+def test_nothing_folded_is_left_to_chance(printed):
+    forms = "details, summary, input, fieldset, button, script, label"
+    assert printed.document.select(f"article :is({forms})") == []
+
+
+def test_what_gives_an_answer_away_comes_last(printed):
+    document = BeautifulSoup(printed.text, "html.parser")
+    answers = document.select_one("[id$='--answers']").extract()
+    first, last = (squeezed(part.get_text()) for part in (document, answers))
+    said = printed.site.select(
+        ".vitedu-answers > p, #exercises .solution > p:not([class])"
+        ", #exercises .tag_hide-cell pre, #exercises details details > p"
+    )
+    assert len(said) > 30
+    whys = [p for p in said if p.parent.get("class") == ["vitedu-answers"]]
+    for element in said:
+        for part in element.select("strong, .katex, a"):
+            part.decompose()
+        element.extract()
+    prose = squeezed(printed.site.get_text())
+    texts = {squeezed(element.get_text()) for element in said}
+    assert {words for words in texts if words in first} == {
+        words for words in texts if words in prose
+    }
+    lost = [p for p in whys if squeezed(p.get_text()) not in last]
+    assert lost == []
+    assert len(answers.select(".answer")) == len(
+        printed.site.select("fieldset, #exercises .solution")
+    ) + len(printed.site.select("#exercises .text_html > details"))
+
+
+def test_the_book_has_contents_with_numbers(site, browser, monkeypatch):
+    parts = [
+        ("", ["book/index"]),
+        ("Start here", ["book/how-to-use"]),
+        ("Reference", ["book/errata", "book/references"]),
+    ]
+    monkeypatch.setattr(paper, "contents", lambda: parts)
+    pdf = PdfReader(io.BytesIO(handout.book(browser, site.folder)))
+    pages = [page.extract_text() for page in pdf.pages]
+    contents = next(n for n, text in enumerate(pages) if "Contents" in text)
+    for title in ("How to use this book", "Errata", "References"):
+        number = int(re.search(rf"{title}\s+(\d+)", pages[contents])[1])
+        heading = pages[number - 1].replace("\n", " ")
+        assert heading.count(title) >= 2, "the running head and the title"
+        assert pages[number - 2].count(title) < 2
+    outline = [entry.title for entry in flat(pdf.outline)]
+    assert {"Errata", "References"} <= set(outline)
+    aims = [n.removeprefix("/") for n in pdf.named_destinations]
+    assert {"how-to-use", "errata", "references"} <= set(aims)
+
+
+def flat(outline: list) -> Iterator:
+    """Yield the entries of an outline, at any depth."""
+    for entry in outline:
+        if isinstance(entry, list):
+            yield from flat(entry)
+        else:
+            yield entry
+
+
+def test_a_missing_page_is_named(site):
+    with pytest.raises(FileNotFoundError, match="99-nothing"):
+        paper.read(site.folder, "chapters/99-nothing")
+
+
+def test_a_page_printed_from_the_browser_is_the_text_alone(open_page):
+    page = open_page(
+        "chapters/03-scaled-dot-product-attention.html", color_scheme="dark"
+    )
+    page.wait_for_function("document.querySelector('.toggle-hidden')")
+    solution = "Each product has variance"
+    text = printed_by_hand(page)
+    for word in ("Search", "On this page", "Show code cell", "Hint 1"):
+        assert word not in text
+    assert solution not in text
+    page.locator(".admonition.solution .toggle-button").first.click()
+    assert solution in printed_by_hand(page)
+
+
+def test_a_page_printed_from_the_browser_fits_the_paper(open_page):
+    page = open_page("chapters/15-counting.html", width=WIDTH)
+    page.emulate_media(media="print")
+    assert page.evaluate(TOO_WIDE) == []
+
+
+def test_dark_pages_are_printed_in_the_light(open_page):
+    page = open_page("book/notation.html", color_scheme="dark")
+    theme = "document.documentElement.dataset.theme"
+    assert page.evaluate(theme) == "dark"
+    seen = f"""() => {{
+      addEventListener("beforeprint", () => {{ window.seen = {theme}; }});
+    }}"""
+    page.evaluate(seen)
+    page.pdf()
+    assert page.evaluate("window.seen") == "light"
+    assert page.evaluate(theme) == "dark"
+
+
+def printed_by_hand(page: Page) -> str:
+    """Return what stands on the sheets that come out for a reader."""
+    content = page.pdf(prefer_css_page_size=True)
+    pages = PdfReader(io.BytesIO(content)).pages
+    return " ".join(page.extract_text() for page in pages).replace("\n", " ")

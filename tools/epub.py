@@ -1,0 +1,222 @@
+"""Make an e-book of the built site: python -m tools.epub
+
+It is an EPUB 3, written into `_build/from-transformer-to-vit.epub`. Formulas
+are MathML, figures are those of the site; nothing in it runs.
+"""
+
+import html
+import io
+import mimetypes
+import re
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+from bs4 import Tag
+
+from tools import paper
+from vitedu.whole_files import write_whole
+
+TARGET = paper.ROOT / "_build" / "from-transformer-to-vit.epub"
+TITLE = "From Transformer to ViT"
+KEPT = {
+    *("alt", "class", "colspan", "height", "href", "id", "rowspan", "scope"),
+    *("src", "start", "style", "title", "type", "width"),
+}
+LIGHT = re.compile(
+    r'^html\[data-theme="light"\] (\.highlight .*)', re.MULTILINE
+)
+DOCTYPE = re.compile(rb"<!DOCTYPE[^>]*>")
+EMPTY_PATH = re.compile(rb"<path (?![^>]*\bd=)")
+CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
+<container version="1.0"
+    xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+  <rootfiles>
+    <rootfile full-path="EPUB/package.opf"
+        media-type="application/oebps-package+xml"/>
+  </rootfiles>
+</container>
+"""
+PAGE = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE html>
+<html xmlns="http://www.w3.org/1999/xhtml"
+    xmlns:epub="http://www.idpf.org/2007/ops" lang="en" xml:lang="en">
+<head>
+<title>{title}</title>
+<link rel="stylesheet" type="text/css" href="style.css"/>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0"
+    unique-identifier="id" xml:lang="en">
+  <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+    <dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
+    <dc:title>{title}</dc:title>
+    <dc:language>en</dc:language>
+    <dc:creator>The authors of {title}</dc:creator>
+    <meta property="dcterms:modified">{modified}</meta>
+  </metadata>
+  <manifest>
+{manifest}
+  </manifest>
+  <spine>
+{spine}
+  </spine>
+</package>
+"""
+
+
+def main() -> None:
+    """Write the e-book, and say where it is."""
+    TARGET.parent.mkdir(exist_ok=True)
+    pages = [page for _, pages in paper.contents() for page in pages]
+    write_whole(TARGET, pack(paper.SITE, pages))
+    print(f"The e-book is {TARGET.relative_to(paper.ROOT)}")
+
+
+def pack(site: Path, pages: list[str]) -> bytes:
+    """Return an EPUB of pages of the site.
+
+    Args:
+        site: The folder of the built site.
+        pages: Pages as in `_toc.yml`, such as `chapters/04-masking`. Links
+            to other pages of the site become plain words.
+
+    Raises:
+        FileNotFoundError: The site has no such page, or a page no such image.
+    """
+    sections = {page: paper.read(site, page) for page in pages}
+    titles = {page: paper.title(text) for page, text in sections.items()}
+    files = {
+        "nav.xhtml": _navigation(titles).encode(),
+        "style.css": _style(site).encode(),
+    }
+    for page, section in sections.items():
+        paper.link(section, page, lambda *where: _address(titles, *where))
+        files.update(_images(section, site / page))
+        _make_plain(section)
+        text = PAGE.format(title=html.escape(titles[page]), body=section)
+        files[_name(page)] = text.encode()
+    files["package.opf"] = _package(files, [*map(_name, pages)]).encode()
+    return _zipped(files)
+
+
+def _name(page: str) -> str:
+    return f"{Path(page).stem}.xhtml"
+
+
+def _address(titles: dict[str, str], page: str, place: str) -> str | None:
+    if page not in titles:
+        return None
+    return f"{_name(page)}#{place}" if place else _name(page)
+
+
+def _images(section: Tag, page: Path) -> dict[str, bytes]:
+    """Return the images of a page, and point the page to them."""
+    files = {}
+    for image in section.select("img"):
+        path = (page.parent / image["src"]).resolve()
+        image["src"] = f"images/{path.name}"
+        files[image["src"]] = _clean(path.name, path.read_bytes())
+    return files
+
+
+def _clean(name: str, image: bytes) -> bytes:
+    """Drop from a drawing what the format does not allow."""
+    if not name.endswith(".svg"):
+        return image
+    # The type of the document names files of another server; a glyph without
+    # a line, such as a space, has to say so.
+    return EMPTY_PATH.sub(rb'<path d="" ', DOCTYPE.sub(b"", image))
+
+
+def _make_plain(section: Tag) -> None:
+    """Make formulas MathML, and keep what the format knows."""
+    for formula in section.select(".katex"):
+        math = formula.select_one("math")
+        source = math.annotation.extract().get_text()
+        math["alttext"] = " ".join(source.split())
+        math.semantics.unwrap()
+        formula.replace_with(math)
+    for element in (section, *section.find_all(True)):
+        if element.name != "math" and not element.find_parent("math"):
+            for name in element.attrs.keys() - KEPT:
+                del element[name]
+
+
+def _style(site: Path) -> str:
+    colours = (site / "_static" / "pygments.css").read_text(encoding="utf-8")
+    own = Path(__file__).with_name("epub.css").read_text(encoding="utf-8")
+    return "\n".join([own, *LIGHT.findall(colours)])
+
+
+def _navigation(titles: dict[str, str]) -> str:
+    parts = []
+    for caption, pages in paper.contents():
+        lines = "".join(
+            f'<li><a href="{_name(page)}">{html.escape(titles[page])}</a></li>'
+            for page in pages
+            if page in titles
+        )
+        named = f"<li><span>{html.escape(caption)}</span><ol>{lines}</ol></li>"
+        parts.append(named if caption and lines else lines)
+    body = (
+        '<nav epub:type="toc" id="toc"><h1>Contents</h1>'
+        f"<ol>{''.join(parts)}</ol></nav>"
+    )
+    return PAGE.format(title="Contents", body=body)
+
+
+def _package(files: dict[str, bytes], order: list[str]) -> str:
+    numbers = {name: f"file-{n}" for n, name in enumerate(files)}
+    manifest = [
+        f'    <item id="{numbers[name]}" href="{name}" '
+        f'media-type="{_kind(name)}"{_properties(name, content)}/>'
+        for name, content in files.items()
+    ]
+    spine = [
+        f'    <itemref idref="{numbers[name]}"/>'
+        for name in [order[0], "nav.xhtml", *order[1:]]
+    ]
+    return PACKAGE.format(
+        identifier=uuid5(NAMESPACE_URL, "from-transformer-to-vit"),
+        title=TITLE,
+        modified=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        manifest="\n".join(manifest),
+        spine="\n".join(spine),
+    )
+
+
+def _kind(name: str) -> str:
+    if name.endswith(".xhtml"):
+        return "application/xhtml+xml"
+    return mimetypes.guess_type(name)[0]
+
+
+def _properties(name: str, content: bytes) -> str:
+    if name == "nav.xhtml":
+        return ' properties="nav"'
+    has_math = name.endswith(".xhtml") and b"<math" in content
+    return ' properties="mathml"' if has_math else ""
+
+
+def _zipped(files: dict[str, bytes]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        # Readers look for it at a fixed place, uncompressed.
+        archive.writestr(
+            "mimetype", "application/epub+zip", zipfile.ZIP_STORED
+        )
+        archive.writestr("META-INF/container.xml", CONTAINER)
+        for name, content in files.items():
+            archive.writestr(f"EPUB/{name}", content)
+    return packed.getvalue()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Pages of the built site as they stand on paper and in an e-book.
+
+Nothing can be unfolded, chosen or moved there. So each of these finds a
+place: hidden code is left out, folds that are no solutions stand open, an
+explorer gives way to a line that says so, and guesses and questions become
+lists. What would give an answer away comes at the end of the chapter: the
+guesses, the hints, the solutions, the answers to the questions.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+
+ROOT = Path(__file__).parent.parent
+SITE = ROOT / "_build" / "html"
+VIEW = 'script[type$="widget-view+json"]'
+DROPPED = (
+    "a.headerlink",
+    "script:not([type$='widget-view+json'])",
+    "details.above-input",
+    "p:has(> a[download])",
+    ".vitedu-folded",
+)
+EXERCISE = re.compile(r"Exercise (\d+\.\d+)")
+
+
+def contents() -> list[tuple[str, list[str]]]:
+    """Return the parts of the book: their captions and pages, in order.
+
+    The reference of the library is left out: it is larger than all chapters
+    together, and nobody reads it on paper.
+    """
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    parts = [("", [toc["root"]])]
+    for part in toc["parts"]:
+        files = [entry["file"] for entry in part["chapters"]]
+        pages = [file for file in files if not file.startswith("book/api/")]
+        parts.append((part["caption"], pages))
+    return parts
+
+
+def read(site: Path, page: str) -> Tag:
+    """Return the section that is the whole text of a page, ready for paper.
+
+    Args:
+        site: The folder of the built site.
+        page: A page as in `_toc.yml`, such as `chapters/04-masking`.
+
+    Raises:
+        FileNotFoundError: The site has no such page.
+    """
+    text = (site / f"{page}.html").read_text(encoding="utf-8")
+    section = BeautifulSoup(text, "html.parser").select_one("article section")
+    folds = section.select("details.below-input, .tag_hide-cell > details")
+    for fold in folds:
+        fold.summary.decompose()
+        fold.unwrap()
+    for selector in DROPPED:
+        for element in section.select(selector):
+            element.decompose()
+    for view in section.select(VIEW):
+        note = '<p class="explorer">The site has an explorer here.</p>'
+        view.find_parent(class_="cell").replace_with(_html(note))
+    for grid in section.select(".sd-container-fluid"):
+        grid.replace_with(*map(_flattened, grid.select(".sd-card")))
+    _put_answers_last(section)
+    return section
+
+
+def link(
+    section: Tag, page: str, address: Callable[[str, str], str | None]
+) -> None:
+    """Point the links within the book to where they lead now.
+
+    Args:
+        section: The text of a page; it is changed.
+        page: Its name, as in `_toc.yml`.
+        address: Given a page and the name of a place on it, maybe empty,
+            returns the new address, or None: the words stay, the link goes.
+    """
+    here = Path("/", page).parent
+    for anchor in section.select("a[href]"):
+        path, _, place = anchor["href"].partition("#")
+        if re.match(r"[a-z]+:", path):
+            continue
+        file = (here / path).resolve() if path else Path("/", page)
+        target = address(str(file.with_suffix(""))[1:], place)
+        if target is None:
+            anchor.unwrap()
+        else:
+            anchor["href"] = target
+
+
+def title(section: Tag) -> str:
+    """Return the heading of a page."""
+    return section.h1.get_text()
+
+
+def _html(text: str) -> Tag:
+    return BeautifulSoup(text, "html.parser").find()
+
+
+def _flattened(card: Tag) -> Tag:
+    """Return a paragraph for a card, all of which is a link on the site."""
+    cover = card.select_one("a.sd-stretched-link")
+    heading = card.select_one(".sd-card-title").get_text().strip()
+    text = card.select_one(".sd-card-text").decode_contents()
+    flat = _html(f"<p><a></a>. {text}</p>")
+    flat.a["href"], flat.a.string = cover["href"], heading
+    return flat
+
+
+def _put_answers_last(section: Tag) -> None:
+    parts = {
+        "Guesses": [*_asked(section, "predict")],
+        **_taken_from_exercises(section),
+        "Five questions": [*_asked(section, "quiz")],
+    }
+    if not any(parts.values()):
+        return
+    if introduction := section.select_one("#five-questions > p"):
+        introduction.string = "The answers stand at the end of the chapter."
+    last = _html('<section id="answers"><h2>Answers</h2></section>')
+    for name, entries in parts.items():
+        if entries:
+            last.append(_html(f"<h3>{name}</h3>"))
+            last.extend(entries)
+    section.append(last)
+
+
+def _asked(section: Tag, kind: str) -> Iterator[Tag]:
+    """Make lists of the boxes of a kind; yield the answers to each."""
+    for number, box in enumerate(section.select(f".vitedu-{kind}"), 1):
+        label = f"{kind}-{number}"
+        name = f"Guess {number}." if kind == "predict" else f"{number}."
+        box.legend.span.decompose()
+        for words in box.select("label"):
+            words.input.decompose()
+        asked = _html(
+            f'<div class="asked" id="{label}"><p><a href="#{label}-answer">'
+            f"{name}</a></p>{_listed(box.select('label'))}</div>"
+        )
+        asked.p.extend([*box.legend.contents])
+        yield _answered(box, label, name)
+        box.replace_with(asked)
+
+
+def _answered(box: Tag, label: str, name: str) -> Tag:
+    said = box.select(".vitedu-answers > p")
+    right = box.select_one("[data-right]")
+    for words in said:
+        words.strong.decompose()
+        # The same for all options: where to read again.
+        if words is not right and words.a:
+            words.a.decompose()
+    return _html(
+        f'<div class="answer" id="{label}-answer">'
+        f'<p><a href="#{label}">{name}</a> '
+        f"{'abcdef'[said.index(right)]} is right.</p>{_listed(said)}</div>"
+    )
+
+
+def _listed(entries: list[Tag]) -> str:
+    lines = [
+        f"<li>{entry.decode_contents().strip()}</li>" for entry in entries
+    ]
+    return f'<ol type="a">{"".join(lines)}</ol>'
+
+
+def _taken_from_exercises(section: Tag) -> dict[str, list[Tag]]:
+    """Take hints and solutions out of a chapter, and leave links to them."""
+    taken = {"Hints": [], "Solutions": []}
+    number = ""
+    for element in section.select("section#exercises > *"):
+        found = EXERCISE.match(element.get_text().strip())
+        if found:
+            number = found[1]
+            element["id"] = f"exercise-{number}"
+        if element.select_one("details > summary"):
+            hints = _html("<div><ol></ol></div>")
+            hints.ol.extend([*element.select("details > p")])
+            for hint in hints.select("ol > p"):
+                hint.name = "li"
+            taken["Hints"].append(_of_exercise(hints, number, "hints"))
+            element.replace_with(_links(number))
+        elif "solution" in element.get("class", []):
+            element.select_one(".admonition-title").decompose()
+            answer = _of_exercise(element.extract(), number, "solution")
+            taken["Solutions"].append(answer)
+        elif "tag_hide-cell" in element.get("class", []):
+            taken["Solutions"].append(element.extract())
+        elif "cell" in element.get("class", []):
+            _drop_empty_verdict(element)
+    return taken
+
+
+def _links(number: str) -> Tag:
+    return _html(
+        f'<p><a href="#exercise-{number}-hints">Hints</a> and '
+        f'<a href="#exercise-{number}-solution">solution</a> '
+        "stand at the end of the chapter.</p>"
+    )
+
+
+def _of_exercise(element: Tag, number: str, what: str) -> Tag:
+    element["class"], element["id"] = "answer", f"exercise-{number}-{what}"
+    back = f'<a href="#exercise-{number}">Exercise {number}</a>'
+    element.insert(0, _html(f"<p>{back}</p>"))
+    return element
+
+
+def _drop_empty_verdict(cell: Tag) -> None:
+    output = cell.select_one(".cell_output")
+    if output and output.get_text().strip().startswith("Not yet"):
+        output.decompose()
