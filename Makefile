@@ -9,6 +9,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
 .PHONY: student instructor class
+.PHONY: slides
 
 help: ## list the targets
 	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -54,6 +55,9 @@ reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 
 student instructor class: $(VENV)/.installed ## editions for teaching
 	$(BIN)/python -m tools.editions $@
+
+slides: book ## build the site, then write a deck for each chapter
+	$(BIN)/python -m tools.slides $(SITE)
 
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt
