@@ -64,5 +64,5 @@ def test_formulas_in_notes_need_no_style_sheet():
 def test_a_teacher_says_something_to_a_heading_with_other_quotes():
     teacher = Teacher(say={"What's `head_dim`?": "Ask *a < b*, then `f`."})
     said = "<p><strong>Ask *a &lt; b*, then <code>f</code>.</strong></p>"
-    assert teacher.says("What’s head_dim?") == said
+    assert teacher.says("What\u2019s head_dim?") == said
     assert teacher.says("Another") == ""

@@ -1,6 +1,5 @@
 """The deck of a chapter: its title, its sections, exercises, summary."""
 
-import copy
 import re
 from dataclasses import dataclass, field
 from html import escape
@@ -14,7 +13,7 @@ from tools.slides.prose import cleaned, for_notes, inner, opening, plain
 
 _CODE = re.compile("`([^`]+)`")
 # Sphinx sets curly quotes into headings; a notebook has straight ones.
-_QUOTES = str.maketrans("‘’“”", "''\"\"", "`$*")
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"", "`$*")
 
 
 @dataclass

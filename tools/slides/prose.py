@@ -8,8 +8,8 @@ from bs4 import BeautifulSoup, NavigableString, Tag
 
 # A sentence ends before a capital, a digit, a quotation or an element.
 _END = re.compile(
-    r"(?:(?<=[.?!])|(?<=[.?!][\"”’)]))(?<!e\.g\.)(?<!i\.e\.)"
-    r"\s+(?=[A-ZÀ-Ý\d“‘\"(]|$)"
+    r"(?:(?<=[.?!])|(?<=[.?!][\"\u201d\u2019)]))(?<!e\.g\.)(?<!i\.e\.)"
+    r"\s+(?=[A-Z\d\"(\u201c\u2018]|$)"
 )
 _SHORT = 30
 _OF_A_PAGE = "a.headerlink, .vitedu-folded, .vitedu-quiz .vitedu-answers a"
