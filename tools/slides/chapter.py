@@ -135,8 +135,8 @@ def of_beat(beat: Beat, kicker: str) -> Iterator[Slide]:
     elif words:
         slide.words, slide.kind = words, "words"
     for part in parts:
-        # One line more is better than a slide for it alone.
-        squeezed = 70 if part.height < 70 else 0
+        # A line more is better than a slide for it alone.
+        squeezed = 140 if part.height < 110 else 0
         full = slide.height() + part.height > CROWDED + squeezed
         lonely = part.alone or any(other.alone for other in slide.parts)
         if slide.parts and (full or lonely):

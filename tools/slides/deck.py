@@ -110,6 +110,8 @@ def slides_of(blocks: list[Tag], kicker: str) -> list[Slide]:
     slides = []
     for beat in beats(blocks):
         made = list(of_beat(beat, kicker))
+        if slides and made and not beat.prose:
+            made[0].notes = slides[-1].notes
         if slides and made and not beat.parts:
             _end(slides[-1], made[0])
         else:
@@ -167,7 +169,10 @@ def _add_to_exercise(slide: Slide, block: Tag) -> None:
     classes = block.get("class", [])
     written = block.select_one(":scope > .cell_input")
     source = written.get_text() if written else ""
-    if "tag_hide-cell" in classes or "dropdown" in classes:
+    if "dropdown" in classes:
+        title = block.select_one(".admonition-title").get_text()
+        slide.notes += f"<p>{title}:</p>{make.note_of(block)}"
+    elif "tag_hide-cell" in classes:
         slide.notes += make.note_of(block)
     elif source.rstrip().endswith(".hints"):
         hints = block.select(".cell_output p")
