@@ -7,7 +7,15 @@ from html import escape
 from bs4 import Tag
 
 from tools.slides import parts as make
-from tools.slides.chapter import CROWDED, Slide, beats, line, of_beat, parts_of
+from tools.slides.chapter import (
+    CROWDED,
+    Beat,
+    Slide,
+    beats,
+    line,
+    of_beat,
+    parts_of,
+)
 from tools.slides.parts import HEIGHT, Part
 from tools.slides.prose import cleaned, for_notes, inner, opening, plain
 
@@ -108,10 +116,11 @@ def beginning(chapter: Tag, title: str, teacher: Teacher) -> list[Slide]:
 def slides_of(blocks: list[Tag], kicker: str) -> list[Slide]:
     """Return the slides of blocks; the last words join what they end."""
     slides = []
-    for beat in beats(blocks):
+    grouped = list(beats(blocks))
+    for beat, after in zip(grouped, [*grouped[1:], Beat()], strict=True):
+        if not beat.prose:
+            beat.more += after.prose
         made = list(of_beat(beat, kicker))
-        if slides and made and not beat.prose:
-            made[0].notes = slides[-1].notes
         if slides and made and not beat.parts:
             _end(slides[-1], made[0])
         else:

@@ -4,7 +4,7 @@ import copy
 import html
 import re
 
-from bs4 import BeautifulSoup, NavigableString, Tag
+from bs4 import BeautifulSoup, NavigableString, SoupStrainer, Tag
 
 # A sentence ends before a capital, a digit, a quotation or an element.
 _END = re.compile(
@@ -20,19 +20,18 @@ def cleaned(page: str) -> Tag:
 
     Links inside the book become plain words, since no other page comes along.
     """
-    chapter = BeautifulSoup(page, "html.parser").article.section
+    only = SoupStrainer("article")
+    chapter = BeautifulSoup(page, "html.parser", parse_only=only).section
     for mark in chapter.select(_OF_A_PAGE):
         mark.decompose()
-    for link in chapter.select("a"):
-        if link.get("href", "").startswith("http"):
-            link["target"] = "_blank"
-        else:
-            link.unwrap()
-    for tag in chapter.select("[id]:not(section)"):
-        del tag["id"]
-    for tag in chapter.select("[data-claim], [data-rung]"):
-        tag.attrs.pop("data-claim", None)
-        tag.attrs.pop("data-rung", None)
+    for tag in chapter.find_all(True):
+        if tag.name != "section":
+            for name in ("id", "data-claim", "data-rung"):
+                tag.attrs.pop(name, None)
+        if tag.name == "a" and tag["href"].startswith("http"):
+            tag["target"] = "_blank"
+        elif tag.name == "a":
+            tag.unwrap()
     return chapter
 
 
