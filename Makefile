@@ -67,6 +67,9 @@ handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF
 epub: book ## make an e-book of the book
 	$(BIN)/python -m tools.epub
 
+slides: book ## build the site, then write a deck for each chapter
+	$(BIN)/python -m tools.slides $(SITE)
+
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt
 	$(BIN)/python -m benchmarks.models

@@ -30,7 +30,9 @@ function explorer(el, name, label) {
     class: "vitedu-reading", "aria-hidden": "true",
   });
   const spoken = html("p", { class: "vitedu-hidden", "aria-live": "polite" });
-  const root = html("section", {
+  // No <section>: a deck of slides takes each for a slide.
+  const root = html("div", {
+    role: "region",
     class: `vitedu-explorer vitedu-${name}`, "aria-label": label,
     // In JupyterLab the arrow keys are shortcuts of the notebook, unless the
     // element that has the focus says this.

@@ -132,8 +132,9 @@ function stage(onDrag) {
   let painted = null;
 
   function positionAt(event) {
-    const { left } = picture.getBoundingClientRect();
-    const at = Math.floor((event.clientX - left - LEFT) / shown.cell);
+    const { left, width } = picture.getBoundingClientRect();
+    const x = (event.clientX - left) * picture.clientWidth / width;
+    const at = Math.floor((x - LEFT) / shown.cell);
     return Math.max(0, Math.min(shown.length - 1, at));
   }
   // A finger may be about to scroll the page: it has to tap or to move

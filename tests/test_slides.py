@@ -1,0 +1,68 @@
+"""How prose and code are cut for slides."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tools.slides.deck import Teacher
+from tools.slides.parts import MOST_LINES, pieces
+from tools.slides.prose import for_notes, opening, sentences
+
+
+def paragraph(markup):
+    return BeautifulSoup(f"<p>{markup}</p>", "html.parser").p
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("One. Two.", ["One.", "Two."]),
+        ("Is it? It is.", ["Is it?", "It is."]),
+        ("By 0.5, e.g. here. Then", ["By 0.5, e.g. here.", "Then"]),
+        ("He said “no.” Then", ["He said “no.”", "Then"]),
+        ("Ends. <code>f</code> runs.", ["Ends.", "<code>f</code> runs."]),
+        ("<strong>Step.</strong> Do a. B.",
+         ["<strong>Step.</strong> Do a.", "B."]),
+        ("a &lt; b. So", ["a &lt; b.", "So"]),
+    ],
+)  # fmt: skip
+def test_sentences_end_where_they_end(markup, expected):
+    assert sentences(paragraph(markup)) == expected
+
+
+def test_a_short_first_sentence_brings_the_second():
+    assert opening(paragraph("It is. And so is that. No more.")) == (
+        "It is. And so is that."
+    )
+    long = "This sentence says enough for itself, all alone."
+    assert opening(paragraph(f"{long} And more.")) == long
+
+
+def test_code_is_cut_between_functions_and_stays_whole():
+    function = ["def f():", *["    x = 1"] * 12, "", ""]
+    found = pieces(function * 3)
+    assert [piece[0] for piece in found] == ["def f():"] * 3
+    assert sum(map(len, found)) == 3 * 13
+
+
+def test_code_without_a_gap_is_cut_all_the_same():
+    lines = [f"x{number} = 1" for number in range(5 * MOST_LINES)]
+    found = pieces(lines)
+    assert [line for piece in found for line in piece] == lines
+    assert max(map(len, found)) <= MOST_LINES
+
+
+def test_formulas_in_notes_need_no_style_sheet():
+    formula = paragraph(
+        '<span class="katex"><span class="katex-mathml"><math><mi>x</mi>'
+        "<annotation>x</annotation></math></span>"
+        '<span class="katex-html">x</span></span>'
+    )
+    assert for_notes(formula) == "<p><math><mi>x</mi></math></p>"
+    assert formula.select_one(".katex-html")
+
+
+def test_a_teacher_says_something_to_a_heading_with_other_quotes():
+    teacher = Teacher(say={"What's `head_dim`?": "Ask *a < b*, then `f`."})
+    said = "<p><strong>Ask *a &lt; b*, then <code>f</code>.</strong></p>"
+    assert teacher.says("What\u2019s head_dim?") == said
+    assert teacher.says("Another") == ""

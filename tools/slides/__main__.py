@@ -1,0 +1,113 @@
+"""Write a deck of slides for each chapter, from the built site.
+
+    python -m tools.slides [SITE]
+
+SITE is the folder of the built site, `_build/html` if it is not named. The
+decks and all that they need come into `_build/slides`, which may be copied.
+"""
+
+import re
+import shutil
+import sys
+from html import escape
+from pathlib import Path
+from string import Template
+
+import yaml
+
+from tools.slides.deck import Deck, Teacher, read
+from vitedu.whole_files import write_whole
+
+ROOT = Path(__file__).parent.parent.parent
+ASSETS = Path(__file__).parent / "assets"
+NOTES = ROOT / "book" / "teach" / "chapters"
+# What the pages of the site use and the slides, too.
+SHARED = (
+    "katex",
+    "katex-math.css",
+    "pygments.css",
+    "book.css",
+    "predict.css",
+    "widget-host.js",
+    "logo.svg",
+)
+IMAGES = re.compile(r'src="(_images/[^"]+)"')
+
+
+def teacher_of(name: str) -> Teacher:
+    """Read what a teacher says to a chapter, if somebody wrote it."""
+    path = NOTES / f"{name}.yml"
+    if not path.exists():
+        return Teacher()
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    wanted = ("say", "goes_wrong", "discuss")
+    return Teacher(**{key: found[key] for key in wanted if key in found})
+
+
+def write(site: Path, folder: Path) -> dict[str, Deck]:
+    """Write the decks of all chapters of a site into a folder, anew.
+
+    Raises:
+        ValueError: There are no chapters in `site`.
+    """
+    pages = sorted(site.glob("chapters/[0-9]*.html"))
+    if not pages:
+        raise ValueError(f"site must hold built chapters, got {str(site)!r}")
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ASSETS, folder / "slides", ignore=_templates)
+    for name in SHARED:
+        _copy(site / "_static" / name, folder / "_static" / name)
+    decks = {page.stem: write_deck(page, site, folder) for page in pages}
+    listed = "".join(
+        f'<li><a href="{name}.html">{escape(deck.title)}</a></li>\n'
+        for name, deck in decks.items()
+    )
+    _fill("index.html", folder / "index.html", decks=listed)
+    return decks
+
+
+def write_deck(page: Path, site: Path, folder: Path) -> Deck:
+    """Write the deck of a page and the figures and explorers it shows."""
+    deck = read(page.read_text(encoding="utf-8"), teacher_of(page.stem))
+    slides = deck.html()
+    for image in IMAGES.findall(slides):
+        _copy(site / image, folder / image)
+    state = f"_static/widget-state/chapters/{page.stem}.js"
+    script = ""
+    if (site / state).exists():
+        _copy(site / state, folder / state)
+        script = f'<script defer src="{state}"></script>'
+    target = folder / page.name
+    title = escape(deck.title)
+    _fill("deck.html", target, title=title, slides=slides, state=script)
+    return deck
+
+
+def _templates(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if name.endswith(".html")]
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    copy = shutil.copytree if source.is_dir() else shutil.copyfile
+    copy(source, target)
+
+
+def _fill(template: str, target: Path, **words: str) -> None:
+    text = (ASSETS / template).read_text(encoding="utf-8")
+    write_whole(target, Template(text).substitute(words).encode())
+
+
+def main(site: str = "_build/html") -> None:
+    """Write the decks of a site, and say where they are."""
+    folder = ROOT / "_build" / "slides"
+    try:
+        decks = write(ROOT / site, folder)
+    except ValueError as error:
+        raise SystemExit(f"{error}. Build the site first: make book") from None
+    where = folder.relative_to(ROOT) / "index.html"
+    print(f"{len(decks)} decks of slides are listed in {where}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
