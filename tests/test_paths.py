@@ -111,6 +111,17 @@ def test_a_section_brings_what_it_needs(tmp_path):
     assert book.on_no_path() == ["1#b", "3#e", "3#f", "3#exercises"]
 
 
+@pytest.mark.parametrize("number", BOOK.chapters)
+def test_who_knows_nothing_needs_the_core_of_all_that_is_needed(number):
+    *_, last = (name for name in MINUTES if chapter_of(name) == number)
+    core = {
+        name
+        for other in (number, *chapter_map.all_needs(number, BOOK.chapters))
+        for name in BOOK.chapters[other].core
+    }
+    assert BOOK.with_needs(last, ()) == {last} | core
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [

@@ -59,7 +59,8 @@ def test_the_sentence_rounds_up():
 def book(tmp_path: Path) -> Path:
     """A book of one chapter, whose kernel and its child take memory."""
     code = (
-        "import subprocess, sys\n"
+        "import os, subprocess, sys\n"
+        "assert os.environ['VITEDU_BUILD'] == '1'\n"
         "kept = bytearray(60 * 2**20)\n"
         "child = 'import time; x = bytearray(90 * 2**20); time.sleep(0.4)'\n"
         "subprocess.run([sys.executable, '-c', child], check=True)\n"

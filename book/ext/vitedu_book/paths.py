@@ -91,10 +91,15 @@ class Paths:
 
     def with_needs(self, section: str, knows: tuple[int, ...]) -> set[str]:
         """Return a section and all it needs of chapters that are unknown."""
-        found = {section}
-        for needed in self.needs(section):
-            if chapter_of(needed) not in knows:
-                found |= self.with_needs(needed, knows)
+        found, ahead = {section}, [section]
+        while ahead:
+            needed = {
+                name
+                for name in self.needs(ahead.pop())
+                if chapter_of(name) not in knows
+            }
+            ahead += needed - found
+            found |= needed
         return found
 
     def needs(self, section: str) -> list[str]:
