@@ -30,8 +30,8 @@ EXERCISE = re.compile(r"Exercise (\d+\.\d+)")
 def contents() -> list[tuple[str, list[str]]]:
     """Return the parts of the book: their captions and pages, in order.
 
-    The reference of the library is left out: it is larger than all chapters
-    together, and nobody reads it on paper.
+    The reference of the library is left out: one looks things up in it, and
+    the site is the better place for that.
     """
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     parts = [("", [toc["root"]])]

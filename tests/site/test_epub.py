@@ -144,6 +144,9 @@ def test_each_formula_is_there_once_as_mathml(site, texts, package):
         formulas = [*texts[f"EPUB/{name}"].iter(f"{MATH}math")]
         assert Counter(f.get("alttext") for f in formulas) == Counter(sources)
         assert all(len(formula) for formula in formulas)
+        # The half that is drawn by KaTeX's style sheet is gone.
+        classes = [e.get("class", "") for e in texts[f"EPUB/{name}"].iter()]
+        assert "katex-html" not in classes
         item = package.find(f".//{OPF}item[@href='{name}']")
         assert (item.get("properties") == "mathml") == bool(sources)
 
