@@ -4,11 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 SITE := _build/html
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
+  --durations=25
 
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
 .PHONY: student instructor class
+.PHONY: times
 
 help: ## list the targets
 	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -22,7 +24,7 @@ $(VENV)/.installed: requirements.txt constraints.txt pyproject.toml
 	$(BIN)/pip install --quiet -c constraints.txt -e . --no-deps
 	@touch $@
 
-$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+$(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.installed
 	$(BIN)/pip install --quiet -c constraints.txt -r requirements-dev.txt
 	@touch $@
 
@@ -54,6 +56,9 @@ reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 
 student instructor class: $(VENV)/.installed ## editions for teaching
 	$(BIN)/python -m tools.editions $@
+
+times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
+	$(BIN)/python -m tools.time_boxes
 
 bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt

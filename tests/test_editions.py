@@ -1,12 +1,14 @@
 """The editions for a class: what students get gives nothing away."""
 
 import ast
+import re
 import subprocess
 import sys
 import zipfile
 
 import nbformat
 import pytest
+import yaml
 from test_notebooks import CHAPTERS
 
 from tools import editions
@@ -106,6 +108,44 @@ def test_teachers_get_open_solutions_and_the_usual_mistakes(name):
         note = cells[place + 1].source
         assert note.startswith("**For teachers.**")
         assert note.count("\n- ") >= 4
+
+
+@each_chapter
+def test_teachers_get_a_note_on_the_chapter_after_its_title(name):
+    edition = editions.make("instructor", name, NOTEBOOKS[name])
+    path = editions.ROOT / f"book/teach/chapters/{name}.yml"
+    guide = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert edition.cells[0].source == NOTEBOOKS[name].cells[0].source
+    note = edition.cells[1].source
+    assert note.startswith("**For teachers.**")
+    assert {"say", *editions.LISTS} == set(guide)
+    for part, title in editions.LISTS.items():
+        texts = "\n".join(f"- {text}" for text in guide[part])
+        assert f"\n\n{title}\n\n{texts}" in note
+    assert (
+        editions.make("student", name, NOTEBOOKS[name]).cells[1]
+        == (NOTEBOOKS[name].cells[1])
+    )
+
+
+@each_chapter
+def test_teachers_read_under_each_heading_what_to_say_and_how_long(name):
+    edition = prose(editions.make("instructor", name, NOTEBOOKS[name]))
+    parts = editions.sections(NOTEBOOKS[name])
+    minutes = {part.title: max(1, round(part.minutes)) for part in parts}
+    found = re.findall(
+        r"^## (.+)\n\n> \*\*For teachers \((\d+) (minutes?)\):\*\* .+[.]$",
+        edition,
+        re.MULTILINE,
+    )
+    titles = editions.HEADING.findall(prose(NOTEBOOKS[name]))
+    silent = {"Exercises", "Summary"}
+    assert [title for title, *_ in found] == [
+        title for title in titles if title not in silent
+    ]
+    for title, number, unit in found:
+        assert int(number) == minutes[title]
+        assert unit == ("minute" if number == "1" else "minutes")
 
 
 def test_what_a_check_says_is_found():

@@ -11,7 +11,7 @@ from torch import nn
 
 from tools.editions import EXERCISE
 from vitedu import judging
-from vitedu.checks import Verdict, exercise, judge_function
+from vitedu.checks import Verdict, exercise, judge_function, judge_letters
 
 CHECKS = {
     path.stem[:2]: {
@@ -64,6 +64,44 @@ def doubles(candidate):
         {},
         {"one row": (torch.ones(1, 5),), "two": (torch.ones(2, 5),)},
     )
+
+
+def in_short(answer):
+    verdict = judge_letters(
+        answer,
+        {"A": "low", "B": "high"},
+        lambda said, right: f"{said}, {right}!",
+    )
+    return verdict.right, verdict.message
+
+
+def test_letters_are_judged_one_by_one():
+    assert in_short({"B": "high", "A": "low"})[0]
+    assert in_short({"A": "low"}) == (
+        False,
+        "no mistake so far; still to do: B.",
+    )
+    assert in_short({"A": "low", "B": "low"}) == (
+        False,
+        "B is not 'low': low, high!",
+    )
+    assert in_short({"A": "high", "B": "low"})[1] == (
+        "A is not 'high': high, low! B is not 'low': low, high!"
+    )
+
+
+@pytest.mark.parametrize("answer", [None, "A", ["low"], {}, {"A": "..."}])
+def test_letters_without_names_are_asked_for(answer):
+    found = in_short(answer)
+    assert found == (False, "write a name beside each letter first.")
+
+
+@pytest.mark.parametrize("answer", [{"C": "low"}, {"A": "up"}, {"A": []}])
+def test_what_is_no_letter_or_no_name_is_said(answer):
+    right, message = in_short(answer)
+    assert not right
+    assert "is not one of the letters A, B with" in message
+    assert "the names 'high', 'low'" in message
 
 
 def test_an_endless_answer_is_stopped(monkeypatch):

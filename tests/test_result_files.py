@@ -11,6 +11,7 @@ from benchmarks.runs import read_runs, write_runs
     "name",
     [
         "amount_of_data",
+        "copier_curves",
         "digit_regularisation",
         "norms_and_warm_up",
         "tokens_and_positions",

@@ -1216,6 +1216,7 @@ EXEMPT = {
     "choices": "see test_notebook, which asks through predict",
     "judging.judge_number": JUDGES,
     "judging.judge_function": JUDGES,
+    "judging.judge_letters": JUDGES,
     "galleries.judge_pairs": JUDGES,
     "judging.exercise": "a decorator; see test_judging",
     "judging.Hints": RESULT,

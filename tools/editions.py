@@ -1,7 +1,7 @@
 """Editions of the chapters for a class, made from the same notebooks.
 
     python -m tools.editions student       without solutions, to be filled in
-    python -m tools.editions instructor    with solutions and usual mistakes
+    python -m tools.editions instructor    with solutions, notes for teachers
     python -m tools.editions class         a zip with all that students need
 
 They are written into `_build/student`, `_build/instructor` and
@@ -18,7 +18,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
+import yaml
 from nbformat import NotebookNode
+
+from tools.reading import sections
 
 ROOT = Path(__file__).parent.parent
 SOLUTION = re.compile(
@@ -26,6 +29,13 @@ SOLUTION = re.compile(
 )
 EXERCISE = re.compile(r"^\*\*Exercise (\d+\.\d+): ", re.MULTILINE)
 ASKED = re.compile(r"\bcheck\.(\w+)\(")
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+# A list of the guide for teachers -> how the edition introduces it.
+LISTS = {
+    "goals": "At the end students can:",
+    "goes_wrong": "What usually goes wrong:",
+    "discuss": "To discuss:",
+}
 # What a chapter needs beside itself, and how it is installed.
 BESIDE = (
     "vitedu",
@@ -70,34 +80,64 @@ def student(notebook: NotebookNode) -> NotebookNode:
     return edition
 
 
-def instructor(notebook: NotebookNode, checks: str) -> NotebookNode:
-    """Return the notebook with open solutions and the usual mistakes.
+def instructor(
+    notebook: NotebookNode, checks: str, guide: dict
+) -> NotebookNode:
+    """Return the notebook with notes for teachers and open solutions.
 
     Args:
         notebook: A chapter.
         checks: Source of the module of its checks.
+        guide: What `book/teach/chapters/NN-name.yml` holds.
     """
     edition = copy.deepcopy(notebook)
     known, cells = mistakes(checks), []
+    notes = _notes(notebook, guide)
     for cell in edition.cells:
         cells.append(cell)
         if cell.cell_type == "markdown":
-            cell.source = cell.source.replace(
-                ":class: dropdown solution", ":class: solution"
+            cell.source = HEADING.sub(
+                lambda found: found[0] + notes.get(found[1], ""),
+                cell.source.replace(
+                    ":class: dropdown solution", ":class: solution"
+                ),
             )
-        if not is_solution(cell):
-            continue
-        tags = set(cell.metadata.get("tags", [])) - {"hide-cell"}
-        cell.metadata["tags"] = sorted(tags)
-        name = ASKED.search(cell.source)[1]
-        lines = "\n".join(f"- {text}" for text in known[name])
-        note = nbformat.v4.new_markdown_cell(
-            f"**For teachers.** The check knows these mistakes:\n\n{lines}",
-            id=f"for-teachers-{name.replace('_', '-')}"[:64],
-        )
-        cells.append(note)
+        if is_solution(cell):
+            cells.append(_opened(cell, known))
+    cells.insert(1, _for_teachers(guide))
     edition.cells = cells
     return edition
+
+
+def _notes(notebook: NotebookNode, guide: dict) -> dict[str, str]:
+    """Return what to say under each heading that the guide names."""
+    notes = {}
+    for part in sections(notebook):
+        number = max(1, round(part.minutes))
+        minutes = f"{number} minute{'s' if number > 1 else ''}"
+        if part.title in guide["say"]:
+            said = guide["say"][part.title]
+            notes[part.title] = f"\n\n> **For teachers ({minutes}):** {said}"
+    return notes
+
+
+def _for_teachers(guide: dict) -> NotebookNode:
+    parts = ["**For teachers.**"]
+    for name, title in LISTS.items():
+        parts += [title, "\n".join(f"- {text}" for text in guide[name])]
+    return nbformat.v4.new_markdown_cell("\n\n".join(parts), id="for-teachers")
+
+
+def _opened(cell: NotebookNode, known: dict[str, list[str]]) -> NotebookNode:
+    """Open a solution; return a note with the mistakes its check knows."""
+    tags = set(cell.metadata.get("tags", [])) - {"hide-cell"}
+    cell.metadata["tags"] = sorted(tags)
+    name = ASKED.search(cell.source)[1]
+    lines = "\n".join(f"- {text}" for text in known[name])
+    return nbformat.v4.new_markdown_cell(
+        f"**For teachers.** The check knows these mistakes:\n\n{lines}",
+        id=f"for-teachers-{name.replace('_', '-')}"[:64],
+    )
 
 
 def mistakes(checks: str) -> dict[str, list[str]]:
@@ -156,7 +196,12 @@ def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
     if edition == "student":
         return student(notebook)
     module = ROOT / f"vitedu/exercises/chapter_{name[:2]}.py"
-    return instructor(notebook, module.read_text(encoding="utf-8"))
+    guide = ROOT / f"book/teach/chapters/{name}.yml"
+    return instructor(
+        notebook,
+        module.read_text(encoding="utf-8"),
+        yaml.safe_load(guide.read_text(encoding="utf-8")),
+    )
 
 
 def write(edition: str, folder: Path) -> None:

@@ -7,7 +7,13 @@ from torch import Tensor
 
 from vitedu import require
 from vitedu.attention import scaled_dot_product_attention
-from vitedu.judging import Verdict, exercise, judge_function, judge_number
+from vitedu.judging import (
+    Verdict,
+    exercise,
+    judge_function,
+    judge_letters,
+    judge_number,
+)
 from vitedu.masks import causal_mask
 from vitedu.progress import progress
 
@@ -17,6 +23,7 @@ __all__ = [
     "attention_masks",
     "exercise",
     "judge_function",
+    "judge_letters",
     "judge_number",
     "progress",
     "same",

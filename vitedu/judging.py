@@ -221,6 +221,42 @@ def judge_function(
     return Verdict(True, f"it passes all of {', '.join(cases)}.")
 
 
+def judge_letters(
+    answer: object,
+    right: dict[str, str],
+    why_not: Callable[[str, str], str],
+) -> Verdict:
+    """Judge which name belongs to which letter of a figure.
+
+    Args:
+        answer: What the reader says, from letters to names.
+        right: The name of each letter.
+        why_not: What to say about a wrong name, given it and the right one.
+    """
+    given = answer.items() if isinstance(answer, dict) else ()
+    given = {key: said for key, said in given if said not in (None, "...")}
+    if not given:
+        return Verdict(False, "write a name beside each letter first.")
+    names = ", ".join(repr(name) for name in sorted({*right.values()}))
+    wrong = []
+    for letter, said in given.items():
+        if letter not in right or said not in right.values():
+            return Verdict(
+                False,
+                f"{letter!r}: {said!r} is not one of the letters "
+                f"{', '.join(right)} with one of the names {names}.",
+            )
+        if said != right[letter]:
+            reason = why_not(said, right[letter])
+            wrong.append(f"{letter} is not {said!r}: {reason}")
+    if wrong:
+        return Verdict(False, " ".join(wrong))
+    missing = ", ".join(sorted(right.keys() - given.keys()))
+    if missing:
+        return Verdict(False, f"no mistake so far; still to do: {missing}.")
+    return Verdict(True, "each letter has its name.")
+
+
 def _copy(value: object) -> object:
     if isinstance(value, Tensor):
         return value.clone()

@@ -123,3 +123,87 @@ def test_move_names_the_mistake(candidate, thought):
     verdict = check.move(candidate)
     assert not verdict
     assert thought in verdict.message
+
+
+def table(
+    sine=lambda i, d: i / d,
+    cosine=None,
+    *,
+    first=0,
+    order=(torch.sin, torch.cos),
+    apart=False,
+):
+    """Fill the table number by number; `i` is the column of the sine."""
+    cosine = sine if cosine is None else cosine
+
+    def candidate(length, d_model):
+        filled = torch.zeros(length, d_model, dtype=torch.float64)
+        for position in range(length):
+            for i in range(0, d_model, 2):
+                for odd, exponent in enumerate((sine, cosine)):
+                    angle = (position + first) / 10_000 ** exponent(i, d_model)
+                    place = i // 2 + odd * d_model // 2 if apart else i + odd
+                    filled[position, place] = order[odd](torch.tensor(angle))
+        return filled
+
+    return candidate
+
+
+def from_one_wave(length, d_model):
+    """Read sine and cosine off powers of one complex number a pair."""
+    slow = torch.full((d_model // 2,), 100.0, dtype=torch.float64)
+    frequency = slow ** -(torch.arange(d_model // 2) * 4 / d_model)
+    turned = torch.polar(torch.ones_like(frequency), frequency)
+    rows = turned ** torch.arange(length)[:, None]
+    return torch.view_as_real(rows).flip(-1).flatten(1)
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [table(), from_one_wave, lambda length, d: sinusoidal_table(length, d)],
+)
+def test_turning_hands_accepts_solutions(solution):
+    assert check.turning_hands(solution).right
+
+
+def twice(i, d):
+    return 2 * i / d
+
+
+def next_column(i, d):
+    return (i + 1) / d
+
+
+@pytest.mark.parametrize(
+    ("candidate", "thought"),
+    [
+        (
+            table(twice, lambda i, d: 2 * (i + 1) / d),
+            "stand nearly still",
+        ),
+        (table(cosine=next_column), "have two angles"),
+        (table(twice), "it is 2i already"),
+        (table(cosine=lambda i, d: 2 * (i + 1) / d), "here it lags"),
+        (table(twice, lambda i, d: i / d), "look at the sines again"),
+        (table(twice, next_column), "only if they share it"),
+        (table(lambda i, d: i // 2 / d), "the base 100"),
+        (table(lambda i, d: i // d), "without remainder"),
+        (table(lambda i, d: -i / d), "faster from pair to pair"),
+        (table(first=1), "count from 0"),
+        (table(order=(torch.cos, torch.sin)), "cosine stands before"),
+        (table(apart=True), "all sines first"),
+        (lambda length, d: table()(length, d)[:, ::2], "the shape is"),
+        (lambda length, d: None, "returned NoneType"),
+    ],
+)
+def test_turning_hands_names_the_mistake(candidate, thought):
+    verdict = check.turning_hands(candidate)
+    assert not verdict
+    assert thought in verdict.message
+
+
+def test_the_broken_table_says_only_what_is_seen():
+    broken = table(twice, lambda i, d: 2 * (i + 1) / d)
+    message = check.turning_hands(broken).message
+    assert "exponent" not in message
+    assert "cosine" not in message

@@ -20,6 +20,10 @@ def test_score_spread_accepts_the_number():
         (20, "has variance 16"),
         (4, "after scaling"),
         (400, "100 * 4"),
+        (16, "one product"),
+        (160, "not that of 16"),
+        (2, "spread of one component"),
+        (41, "is not it"),
     ],
 )
 def test_score_spread_names_the_mistake(answer, thought):
@@ -49,8 +53,50 @@ def attention(
     return candidate
 
 
-def test_attention_accepts_a_solution():
-    assert check.attention(attention()).right
+def in_loops(q, k, v, mask):
+    """Leave hidden keys out, one query at a time."""
+    out = q.new_zeros(*q.shape[:-1], v.shape[-1])
+    seen = torch.ones(*q.shape[:-1], k.shape[-2], dtype=torch.bool)
+    seen = seen if mask is None else seen & mask
+    for b, h, i in torch.cartesian_prod(*map(torch.arange, q.shape[:3])):
+        keys, values = k[b, h, seen[b, h, i]], v[b, h, seen[b, h, i]]
+        powers = (keys @ q[b, h, i] / q.shape[-1] ** 0.5).exp()
+        if len(powers):
+            out[b, h, i] = powers @ values / powers.sum()
+    return out
+
+
+def with_lowest_number(q, k, v, mask):
+    scores = (q / q.shape[-1] ** 0.5) @ k.transpose(-2, -1)
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    lowest = torch.finfo(scores.dtype).min
+    return (torch.where(mask, scores, lowest).softmax(dim=-1) * mask) @ v
+
+
+def with_a_billion(q, k, v, mask):
+    scores = torch.einsum("bhqd,bhkd->bhqk", q, k).div(q.shape[-1] ** 0.5)
+    if mask is None:
+        return scores.softmax(dim=-1) @ v
+    out = scores.masked_fill(~mask, -1e9).softmax(dim=-1) @ v
+    return out * mask.any(dim=-1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    "solution", [attention(), in_loops, with_lowest_number, with_a_billion]
+)
+def test_attention_accepts_solutions(solution):
+    assert check.attention(solution).right
+
+
+def hidden_after_the_softmax(q, k, v, mask):
+    weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(dim=-1)
+    return (weights if mask is None else weights * mask) @ v
+
+
+def test_attention_names_weights_that_are_hidden_too_late():
+    verdict = check.attention(hidden_after_the_softmax)
+    expect_thought(verdict, "no longer adds up to 1")
 
 
 @pytest.mark.parametrize(
@@ -62,6 +108,7 @@ def test_attention_accepts_a_solution():
             {"scale": lambda q, k: k.shape[-2] ** -0.5},
             "the root of the number of keys",
         ),
+        ({"scale": lambda q, k: q.shape[-1] ** 0.5}, "divide by it"),
         ({"axis": -2}, "softmax runs over the queries"),
         (
             {"hide": lambda s, m: s.masked_fill(m, -1e9)},

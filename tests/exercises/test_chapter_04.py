@@ -4,6 +4,7 @@ import pytest
 import torch
 from judging import expect_thought, expect_unfinished
 
+from vitedu.attention import scaled_dot_product_attention
 from vitedu.exercises import chapter_04 as check
 from vitedu.masks import causal_mask, padding_mask
 
@@ -91,5 +92,133 @@ def test_decoder_mask_names_the_mistake(candidate, thought):
     expect_thought(check.decoder_mask(candidate), thought)
 
 
+@pytest.mark.parametrize(
+    ("candidate", "pair"),
+    [
+        (
+            lambda t, p: real_keys(t, p) & triangle(t, 1),
+            "In sentence 0, row 0 sees token 1.",
+        ),
+        (
+            lambda t, p: real_keys(t, p) & triangle(t, -1),
+            "In sentence 0, row 0 lacks token 0.",
+        ),
+        (
+            lambda t, p: triangle(t) & all_keys(t),
+            "In sentence 1, row 3 sees token 3.",
+        ),
+    ],
+)
+def test_decoder_mask_names_a_pair(candidate, pair):
+    expect_thought(check.decoder_mask(candidate), pair)
+
+
+def padded(*, axes=None, fill=-torch.inf, weights=1.0, values=None, rows=None):
+    """Write the attention out, with one thing wrong if asked for."""
+
+    def candidate(q, k, v, real):
+        keep = real[:, None, None] if axes is None else axes(real)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / q.shape[-1] ** 0.5
+        hidden = torch.full_like(scores, fill)
+        weights = torch.where(keep, scores, hidden).softmax(dim=-1)
+        out = weights @ (v if values is None else values(v, real))
+        return out if rows is None else out * rows(real)
+
+    return candidate
+
+
+def one_sentence_at_a_time(q, k, v, real):
+    """Cut the padding off, so that nothing has to be hidden."""
+    answers = []
+    for i, words in enumerate(real):
+        scores = q[i] @ k[i][:, words].mT / q.shape[-1] ** 0.5
+        answers.append(scores.softmax(dim=-1) @ v[i][:, words])
+    return torch.stack(answers)
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        padded(),
+        padded(fill=-1e9),
+        padded(fill=torch.finfo(torch.float64).min),
+        one_sentence_at_a_time,
+        lambda q, k, v, real: scaled_dot_product_attention(
+            q, k, v, real[:, None, None]
+        ),
+    ],
+)
+def test_words_alone_accepts_solutions(solution):
+    assert check.words_alone(solution).right
+
+
+def queries(real):
+    return real[:, None, :, None]
+
+
+def both(real):
+    return queries(real) & real[:, None, None]
+
+
+def everything(real):
+    return torch.ones_like(real)[:, None, None]
+
+
+def times_the_mask(q, k, v, real):
+    scores = q @ k.mT / q.shape[-1] ** 0.5 * real[:, None, None]
+    return scores.softmax(dim=-1) @ v
+
+
+def causal_too(real):
+    return real[:, None, None] & causal_mask(real.shape[1])
+
+
+def nothing_from_padding(v, real):
+    return v * real[:, None, :, None]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "thought"),
+    [
+        (padded(axes=queries, fill=-1e9), "words still take from padding"),
+        (padded(axes=both, fill=-1e9), "cannot ask any more"),
+        (padded(rows=queries), "emptied the rows of padding"),
+        (padded(axes=both), "not finite"),
+        (
+            padded(axes=lambda real: ~real[:, None, None], fill=-1e9),
+            "hide the",
+        ),
+        (times_the_mask, "is a score like others"),
+        (padded(fill=1e-9), "is a score like others"),
+        (padded(fill=1e9), "have to be very low"),
+        (
+            padded(axes=everything, values=nothing_from_padding),
+            "keeps its share of the weight",
+        ),
+        (padded(axes=lambda real: real[:, None]), "axis of the heads"),
+        (padded(axes=causal_too), "but so is the future"),
+        (padded(axes=everything), "nothing is hidden"),
+        (lambda q, k, v, real: q @ k.mT, "the shape is"),
+    ],
+)
+def test_words_alone_names_the_mistake(candidate, thought):
+    expect_thought(check.words_alone(candidate), thought)
+
+
+@pytest.mark.parametrize(
+    ("axes", "where"),
+    [
+        (queries, "In sentence 1, row 0 moves when the value of the padding"),
+        (everything, "In sentence 1, row 0 moves"),
+        (both, ""),
+    ],
+)
+def test_words_alone_names_a_row_that_leaks(axes, where):
+    message = check.words_alone(padded(axes=axes, fill=-1e9)).message
+    assert where in message
+    assert ("moves" in message) == bool(where)
+
+
 def test_unfinished_answers():
     expect_unfinished(check.allowed_pairs, check.decoder_mask)
+    expect_unfinished(check.allowed_pairs, check.words_alone)

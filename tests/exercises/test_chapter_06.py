@@ -55,6 +55,10 @@ def test_doubled_token_accepts_the_number():
         (4, "that is step 1"),
         (0.5, "divided by the variance"),
         (1.22, "not by 3"),
+        (0.707, "old distance over the new spread"),
+        (4.243, "the mean is missing"),
+        (1.5, "that is 12 / 8"),
+        (1, "no range is stretched"),
         (12, "is not it"),
     ],
 )
@@ -149,6 +153,139 @@ def test_an_input_changed_in_place_is_noticed():
     expect_thought(check.pre_norm_stack(in_place), "changed its input")
 
 
+def norm(mean=2, spread=2, *, root=True, fewer=0, gains=True, keep_mean=False):
+    """Write the norm out, with one thing wrong if asked for."""
+
+    def candidate(x, gain, shift):
+        centred = x - x.mean(mean, keepdim=True)
+        if spread is not None:
+            squares = centred if not keep_mean else x
+            variance = (squares**2).mean(spread, keepdim=True)
+            variance = variance * 7 / (7 - fewer) + 1e-6
+            divisor = variance.sqrt() if root else variance
+            centred = (x if keep_mean else centred) / divisor
+        return torch.addcmul(shift, centred, gain) if gains else centred
+
+    return candidate
+
+
+def norm_in_loops(x, gain, shift):
+    out = torch.empty_like(x)
+    for b, t in torch.cartesian_prod(*map(torch.arange, x.shape[:2])):
+        token = x[b, t] - sum(x[b, t]) / x.shape[2]
+        spread = (token @ token / x.shape[2] + 1e-6) ** 0.5
+        out[b, t] = token / spread * gain + shift
+    return out
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        norm(),
+        norm_in_loops,
+        lambda x, gain, shift: F.layer_norm(x, (7,), gain, shift, 1e-6),
+    ],
+)
+def test_each_token_alone_accepts_solutions(solution):
+    assert check.each_token_alone(solution).right
+
+
+@pytest.mark.parametrize(
+    ("candidate", "thought"),
+    [
+        (norm(2, (1, 2)), "when tokens are put behind"),
+        (norm((1, 2), (1, 2)), "now they share the mean as well"),
+        (norm((1, 2)), "but the mean is shared"),
+        (norm(1, 1), "one feature at a time"),
+        (norm(2, 1), "spread is that of a feature"),
+        (norm(0, 0), "average over the sentences"),
+        (norm((0, 1), (0, 1)), "that is BatchNorm"),
+        (norm(spread=None), "nothing is divided by the spread"),
+        (norm(root=False), "its root is the spread"),
+        (norm(fewer=1), "one less than their number"),
+        (norm(keep_mean=True), "mean is not subtracted"),
+        (norm(gains=False), "gain and shift are gone"),
+        (lambda x, gain, shift: x * gain + shift, "a number is off"),
+    ],
+)
+def test_each_token_alone_names_the_mistake(candidate, thought):
+    expect_thought(check.each_token_alone(candidate), thought)
+
+
+def test_the_broken_norm_says_only_what_is_seen():
+    message = check.each_token_alone(norm(2, (1, 2))).message
+    assert "spread" not in message
+    assert "variance" not in message
+
+
+NAMES = {
+    "A": "post-norm, warm-up",
+    "B": "no sums",
+    "C": "pre-norm, warm-up",
+    "D": "no norms",
+    "E": "post-norm",
+    "F": "pre-norm",
+}
+
+
+def test_failing_stacks_accepts_the_names_in_any_order():
+    assert check.failing_stacks(NAMES)
+    assert check.failing_stacks(dict(reversed(NAMES.items())))
+
+
+def test_the_letters_of_the_figure_are_those_of_the_check():
+    names = {name: name for name in NAMES.values()}
+    assert check.lettered(names) == NAMES
+    assert list(check.lettered(names)) == list("ABCDEF")
+
+
+@pytest.mark.parametrize(
+    ("letter", "said", "thought"),
+    [
+        ("A", "post-norm", "spoil that network for good"),
+        ("E", "post-norm, warm-up", "before it comes back"),
+        ("B", "post-norm", "the spread is 1 after every block"),
+        ("E", "no sums", "the spread falls at once"),
+        ("A", "pre-norm", "spread rises from block to block"),
+        ("C", "pre-norm", "takes large steps from the start"),
+        ("F", "pre-norm, warm-up", "neither leaps nor falls"),
+        ("F", "no norms", "far above that of guessing"),
+        ("D", "pre-norm, warm-up", "neither leaps nor falls"),
+        ("D", "no sums", "the spread falls at once"),
+        ("C", "dropout", "is not one of the letters A, B, C, D, E, F"),
+        ("G", "no sums", "is not one of the letters"),
+    ],
+)
+def test_failing_stacks_says_why_a_curve_is_not_so(letter, said, thought):
+    verdict = check.failing_stacks(NAMES | {letter: said})
+    expect_thought(verdict, thought)
+    others = {name for name in NAMES if f"{name} is not" in verdict.message}
+    assert others <= {letter}
+
+
+def test_failing_stacks_says_why_for_every_wrong_pair():
+    for letter, drawn in NAMES.items():
+        for said in set(NAMES.values()) - {drawn}:
+            message = check.failing_stacks({letter: said}).message
+            assert message.startswith(f"{letter} is not {said!r}: ")
+            assert message.count("is not") == 1
+            assert drawn not in message.replace(said, "")
+
+
+def test_failing_stacks_names_what_is_left_to_do():
+    some = {"E": "post-norm", "F": "pre-norm", "A": "...", "B": None}
+    verdict = check.failing_stacks(some)
+    expect_thought(verdict, "no mistake so far; still to do: A, B, C, D.")
+
+
+@pytest.mark.parametrize(
+    "answer", [None, {}, "A", dict.fromkeys(NAMES, "...")]
+)
+def test_failing_stacks_asks_for_names_first(answer):
+    expect_thought(check.failing_stacks(answer), "write a name beside")
+
+
 def test_unfinished_answers():
     expect_unfinished(check.block_parameters, check.pre_norm_stack)
+    expect_unfinished(check.block_parameters, check.each_token_alone)
     expect_thought(check.doubled_token(None), "write your prediction")

@@ -45,8 +45,23 @@ def on_a_tape(x, memory, context, *parts):
     return sum(added)
 
 
-def test_two_memories_accepts_a_solution():
-    assert check.two_memories(on_a_tape)
+def branch_by_branch(x, memory, context, *parts):
+    """Solve it with one line for all branches."""
+    back, across, aside, network, norms = parts
+    branches = (
+        back,
+        lambda x: across(x, memory),
+        lambda x: aside(x, context),
+        network,
+    )
+    for branch, norm in zip(branches, norms, strict=True):
+        x = x + branch(norm(x))
+    return x
+
+
+@pytest.mark.parametrize("solution", [on_a_tape, branch_by_branch])
+def test_two_memories_accepts_a_solution(solution):
+    assert check.two_memories(solution)
 
 
 def as_on_the_page(x, memory, context, *parts):

@@ -6,6 +6,8 @@ import torch.nn.functional as F
 from judging import expect_thought, expect_unfinished
 from torch.nn.utils.rnn import pad_sequence
 
+from benchmarks import copier_curves
+from benchmarks.runs import read_runs
 from vitedu.config import TransformerConfig
 from vitedu.exercises import chapter_09 as check
 from vitedu.transformer import Transformer
@@ -22,6 +24,8 @@ def test_parameters_accepts_the_number():
     with torch.device("meta"):
         model = Transformer(config)
     assert check.parameters(sum(p.numel() for p in model.parameters()))
+    d = 256
+    assert check.parameters(3.0 * (28 * d**2 + 20 * d) + 10_000 * d)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +138,28 @@ def library(logits, labels, pad_id):
     )
 
 
-def test_loss_per_word_accepts_a_solution():
-    assert check.loss_per_word(library).right
+def word_by_word(logits, labels, pad_id):
+    """Add up and count in a loop."""
+    total, count = 0.0, 0
+    for scores, said in zip(logits, labels, strict=True):
+        for score, word in zip(scores, said.tolist(), strict=True):
+            if word != pad_id:
+                total = total + score.logsumexp(dim=0) - score[word]
+                count += 1
+    return total / count
+
+
+def words_picked_first(logits, labels, pad_id):
+    kept = labels != pad_id
+    log_p = logits[kept].log_softmax(dim=-1)
+    return -log_p[torch.arange(len(log_p)), labels[kept]].mean()
+
+
+@pytest.mark.parametrize(
+    "solution", [library, word_by_word, words_picked_first]
+)
+def test_loss_per_word_accepts_a_solution(solution):
+    assert check.loss_per_word(solution).right
 
 
 def surprises(logits, labels):
@@ -144,7 +168,7 @@ def surprises(logits, labels):
 
 LOSSES = {
     # The mistake that has to be found: it must not be named.
-    "a number is off by": lambda x, y, pad: (
+    "one more place of padding": lambda x, y, pad: (
         surprises(x, y).masked_fill(y == pad, 0).mean()
     ),
     "the padding counts like words": lambda x, y, pad: surprises(x, y).mean(),
@@ -164,6 +188,80 @@ def test_loss_per_word_names_the_mistake(thought):
     expect_thought(check.loss_per_word(LOSSES[thought]), thought)
 
 
+def test_curves_of_copiers_accepts_the_six_names():
+    assert check.curves_of_copiers(dict(check.COPIERS))
+    backwards = sorted(check.COPIERS.items(), reverse=True)
+    assert check.curves_of_copiers(dict(backwards))
+
+
+def swapped(one, other):
+    """Give each of two curves the name of the other."""
+    names = {one: other, other: one}
+    return {
+        letter: names.get(name, name) for letter, name in check.COPIERS.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("names", "thoughts"),
+    [
+        (
+            ("healthy", "padding counted"),
+            ["ends with small losses", "far below the dashed line after two"],
+        ),
+        (
+            ("healthy", "no causal mask"),
+            ["has to learn to look there", "it writes little right"],
+        ),
+        (
+            ("no causal mask", "no shift"),
+            ["there is nothing to look for", "no more than two epochs"],
+        ),
+        (
+            ("few pairs", "rate too high"),
+            ["does not even learn", "its training loss stays near"],
+        ),
+        (
+            ("few pairs", "healthy"),
+            ["a large one on unseen pairs", "its two lines part"],
+        ),
+        (
+            ("rate too high", "no shift"),
+            ["does not even learn", "no more than two epochs"],
+        ),
+    ],
+)
+def test_curves_of_copiers_says_why_a_curve_is_another(names, thoughts):
+    message = check.curves_of_copiers(swapped(*names)).message
+    assert all(thought in message for thought in thoughts)
+    # Two letters are wrong, and nothing is said of the other four.
+    letters = {x for x, name in check.COPIERS.items() if name in names}
+    assert {x for x in "ABCDEF" if f"{x} is not '" in message} == letters
+
+
+def test_curves_of_copiers_does_not_say_the_right_name():
+    for letter, right in check.COPIERS.items():
+        for name in set(check.COPIERS.values()) - {right}:
+            message = check.curves_of_copiers({letter: name}).message
+            assert right not in message
+
+
+def test_the_script_trains_what_the_check_names():
+    assert set(copier_curves.FAULTS) == set(check.COPIERS.values())
+    runs = read_runs(copier_curves.RESULT)
+    assert len(runs) == len(copier_curves.SEEDS) * len(copier_curves.FAULTS)
+    for run in runs:
+        curve = run["unseen"]
+        assert run["fault"] in check.COPIERS.values()
+        writes = run["fault"] in ("healthy", "padding counted")
+        assert writes == (run["written"] > 0.5)
+        assert (run["fault"] == "no shift") == (curve[1] < 0.1)
+        assert (run["fault"] == "padding counted") == (0.5 < curve[1] < 0.75)
+
+
 def test_unfinished_answers():
+    names = dict.fromkeys("ABCDEF")
+    expect_thought(check.curves_of_copiers(names), "beside each letter")
+    expect_thought(check.curves_of_copiers({"A": "a bug"}), "'a bug' is not")
     expect_unfinished(check.parameters, check.loss_per_word)
     expect_unfinished(check.parameters, check.teacher_forcing)

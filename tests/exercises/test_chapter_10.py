@@ -85,7 +85,28 @@ def down_the_columns(log_probs, temperature, top_k):
     return (kept / temperature).softmax(dim=0).nan_to_num()
 
 
-@pytest.mark.parametrize("candidate", [drawing(), solution])
+def filled(value):
+    """Fill what stays out with a very small number of the caller's."""
+
+    def candidate(log_probs, temperature, top_k):
+        order = log_probs.argsort(dim=-1, descending=True)
+        ranks = order.argsort(dim=-1)
+        kept = torch.where(ranks < top_k, log_probs / temperature, value)
+        return kept.softmax(dim=-1)
+
+    return candidate
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        drawing(),
+        solution,
+        filled(-torch.inf),
+        filled(-1e9),
+        filled(torch.finfo(torch.float64).min),
+    ],
+)
 def test_chances_to_draw_accepts_a_solution(candidate):
     assert check.chances_to_draw(candidate).right
 
@@ -154,8 +175,26 @@ def last(found, key):
     return found[-1]
 
 
-def test_best_sentence_accepts_a_solution():
-    assert check.best_sentence(searching()).right
+def with_lists(table, begin, end, max_len, beam_size):
+    """Search with sorted lists of (mean, words)."""
+    chances, beam, found = table.tolist(), [(0.0, [begin])], []
+    for step in range(max_len):
+        grown = sorted(
+            (total + chance, [*words, token])
+            for total, words in beam
+            for token, chance in enumerate(chances[words[-1]])
+        )[::-1]
+        for rank, (total, words) in enumerate(grown):
+            stops = words[-1] == end or step + 1 == max_len
+            if stops and rank < beam_size:
+                found.append((total / (step + 1), words[1:]))
+        beam = [x for x in grown if x[1][-1] != end][:beam_size]
+    return torch.tensor(max(found)[1])
+
+
+@pytest.mark.parametrize("solution", [searching(), with_lists])
+def test_best_sentence_accepts_a_solution(solution):
+    assert check.best_sentence(solution).right
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,11 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from einops import rearrange
 from judging import expect_thought, expect_unfinished
 
 from vitedu.exercises import chapter_11 as check
-from vitedu.patches import PatchEmbed
+from vitedu.patches import PatchEmbed, patchify
 
 
 def test_parameters_accepts_the_number():
@@ -46,8 +47,20 @@ def by_loops(matrix, num_channels, patch_size):
     return kernel
 
 
-def test_to_kernel_accepts_a_solution():
-    assert check.to_kernel(by_loops).right
+def by_einops(matrix, num_channels, patch_size):
+    p1, p2 = patch_size
+    return rearrange(matrix, "(q p c) d -> d c p q", p=p1, q=p2)
+
+
+def by_einsum(matrix, num_channels, patch_size):
+    p1, p2 = patch_size
+    split = matrix.unflatten(0, (p2, p1, num_channels))
+    return torch.einsum("qpcd->dcpq", split)
+
+
+@pytest.mark.parametrize("solution", [by_loops, by_einops, by_einsum])
+def test_to_kernel_accepts_a_solution(solution):
+    assert check.to_kernel(solution).right
 
 
 def test_the_solution_runs_as_a_convolution():
@@ -94,5 +107,122 @@ def test_to_kernel_names_the_mistake(candidate, thought):
     expect_thought(check.to_kernel(candidate), thought)
 
 
+def pixel_by_pixel(images, p1, p2):
+    """Cut with slices."""
+    height, width = images.shape[2:]
+    patches = [
+        images[:, :, top : top + p1, left : left + p2].flatten(1)
+        for top in range(0, height, p1)
+        for left in range(0, width, p2)
+    ]
+    return torch.stack(patches, dim=1)
+
+
+def by_library_call(images, p1, p2):
+    return F.unfold(images, (p1, p2), stride=(p1, p2)).mT
+
+
+def by_convolution(images, p1, p2):
+    """Let each filter pick out one number of the patch."""
+    values = images.shape[1] * p1 * p2
+    kernel = torch.eye(values).reshape(values, -1, p1, p2)
+    grid = F.conv2d(images, kernel, stride=(p1, p2))
+    return grid.flatten(2).transpose(1, 2)
+
+
+def by_pattern(pattern):
+    def cut(images, p1, p2):
+        return rearrange(images, pattern, p1=p1, p2=p2)
+
+    return cut
+
+
+@pytest.mark.parametrize(
+    "solution",
+    [
+        pixel_by_pixel,
+        by_library_call,
+        by_convolution,
+        by_pattern("b c (h p1) (w p2) -> b (h w) (c p1 p2)"),
+        lambda images, p1, p2: patchify(images, (p1, p2)),
+    ],
+)
+def test_colour_patches_accepts_a_solution(solution):
+    assert check.colour_patches(solution).right
+
+
+def as_on_the_page(images, p1, p2):
+    windows = images.unfold(2, p1, p1).unfold(3, p2, p2)
+    return windows.reshape(len(images), -1, images.shape[1] * p1 * p2)
+
+
+def test_colour_patches_says_where_the_green_number_is():
+    images = torch.zeros(2, 3, 6, 8)
+    images[0, 1, 0, 0] = 1
+    [place] = as_on_the_page(images, 2, 2).nonzero().tolist()
+    assert place[:2] == [0, 4]
+    [place] = patchify(images, 2).nonzero().tolist()
+    assert place[:2] == [0, 0]
+
+
+def columns_reshaped(images, p1, p2):
+    columns = F.unfold(images, (p1, p2), stride=(p1, p2))
+    return columns.reshape(len(images), -1, images.shape[1] * p1 * p2)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "thought"),
+    [
+        (as_on_the_page, "the first green number of image 0 stands in row 4"),
+        (
+            lambda x, p1, p2: x.reshape(len(x), -1, x.shape[1] * p1 * p2),
+            "you cut the lines of the image",
+        ),
+        (
+            by_pattern("b c (h p1) (w p2) -> b (h w) (p1 p2 c)"),
+            "pixel by pixel",
+        ),
+        (
+            by_pattern("b c (h p1) (w p2) -> b (h c w) (p1 p2)"),
+            "the shape is",
+        ),
+        (
+            lambda x, p1, p2: rearrange(
+                x, "b c (h p1) (w p2) -> b (h c w p1 p2)", p1=p1, p2=p2
+            ).reshape(len(x), -1, x.shape[1] * p1 * p2),
+            "one colour of patches that stand side by side",
+        ),
+        (
+            by_pattern("b c (h p1) (w p2) -> b (w h) (c p1 p2)"),
+            "down the columns of the grid",
+        ),
+        (
+            by_pattern("b c (h p1) (w p2) -> b (h w) (c p2 p1)"),
+            "inside a patch you read down",
+        ),
+        (
+            lambda x, p1, p2: rearrange(
+                x, "b c (h p1) (w p2) -> b (p1 p2 c h w)", p1=p1, p2=p2
+            ).reshape(len(x), -1, x.shape[1] * p1 * p2),
+            "one pixel of every patch",
+        ),
+        (
+            lambda x, p1, p2: rearrange(
+                x, "b c (h p1) (w p2) -> (h w b c p1 p2)", p1=p1, p2=p2
+            ).reshape(len(x), -1, x.shape[1] * p1 * p2),
+            "numbers of several images",
+        ),
+        (columns_reshaped, "one pixel of every patch"),
+        (
+            lambda x, p1, p2: pixel_by_pixel(x, p2, p1),
+            "patches of 2 x 3: p1 is the height",
+        ),
+    ],
+)
+def test_colour_patches_names_the_mistake(candidate, thought):
+    expect_thought(check.colour_patches(candidate), thought)
+
+
 def test_unfinished_answers():
     expect_unfinished(check.parameters, check.to_kernel)
+    expect_unfinished(check.parameters, check.colour_patches)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from judging import expect_thought, expect_unfinished
 
 from vitedu.config import ViTConfig
@@ -95,5 +96,110 @@ def test_shuffled_positions_names_the_mistake(answer, thought):
     expect_thought(check.shuffled_positions(answer), thought)
 
 
+def all_at_once(patches, class_token, positions):
+    first = class_token.repeat(len(patches), 1, 1)
+    tokens = torch.cat([first, patches], dim=1)
+    return tokens + positions[: tokens.shape[1]]
+
+
+def token_by_token(patches, class_token, positions):
+    """Write every token into its place."""
+    batch, count, width = patches.shape
+    out = torch.empty(batch, 1 + count, width)
+    for image in range(batch):
+        out[image, 0] = class_token + positions[0]
+        for patch in range(count):
+            out[image, 1 + patch] = (
+                patches[image, patch] + positions[1 + patch]
+            )
+    return out
+
+
+def looked_up(patches, class_token, positions):
+    """Look the rows up by their numbers, the first for the class token."""
+    rows = F.embedding(torch.arange(1 + patches.shape[1]), positions)
+    padded = F.pad(patches, (0, 0, 1, 0))
+    padded[:, 0] = class_token
+    return padded + rows
+
+
+@pytest.mark.parametrize("solution", [all_at_once, token_by_token, looked_up])
+def test_entering_tokens_accepts_a_solution(solution):
+    assert check.entering_tokens(solution).right
+
+
+def with_rows(choose):
+    """Put the class token in front, and add these rows."""
+
+    def front(patches, class_token, positions):
+        first = class_token.expand(len(patches), 1, -1)
+        tokens = torch.cat([first, patches], dim=1)
+        return tokens + choose(positions, tokens)
+
+    return front
+
+
+def added_before(patches, class_token, positions):
+    patches = patches + positions[: patches.shape[1]]
+    first = class_token.expand(len(patches), 1, -1)
+    return torch.cat([first, patches], dim=1)
+
+
+def added_behind(patches, class_token, positions):
+    patches = patches + positions[1 : 1 + patches.shape[1]]
+    first = class_token.expand(len(patches), 1, -1)
+    return torch.cat([first, patches], dim=1)
+
+
+def last(patches, class_token, positions):
+    ends = class_token.expand(len(patches), 1, -1)
+    tokens = torch.cat([patches, ends], dim=1)
+    return tokens + positions[: tokens.shape[1]]
+
+
+def last_row_to_the_token(positions, tokens):
+    rows = positions[: tokens.shape[1]]
+    return torch.cat([rows[-1:], rows[:-1]])
+
+
+def on_and_on(positions, tokens):
+    places = torch.arange(tokens.shape[0] * tokens.shape[1])
+    return positions[places.reshape(tokens.shape[:2])]
+
+
+@pytest.mark.parametrize(
+    ("answer", "thought"),
+    [
+        (
+            with_rows(lambda rows, tokens: rows[: len(tokens), None]),
+            "images 0 and 2 are the same image",
+        ),
+        (with_rows(lambda rows, tokens: rows[0]), "get the same row"),
+        (added_behind, "the class token has no position"),
+        (added_before, "before the class token was in front"),
+        (with_rows(last_row_to_the_token), "one place further"),
+        (last, "it has to be token 0"),
+        (
+            with_rows(lambda rows, tokens: rows[-tokens.shape[1] :]),
+            "the last rows of the table",
+        ),
+        (with_rows(on_and_on), "run on from image to image"),
+        (
+            with_rows(lambda rows, tokens: 2 * rows[: tokens.shape[1]]),
+            "positions twice",
+        ),
+        (with_rows(lambda rows, tokens: 0), "no positions are left"),
+        (lambda patches, token, rows: patches + token, "the shape is (3, 5"),
+        (
+            with_rows(lambda rows, tokens: rows[: tokens.shape[1], None]),
+            "stopped with RuntimeError",
+        ),
+    ],
+)
+def test_entering_tokens_names_the_mistake(answer, thought):
+    expect_thought(check.entering_tokens(answer), thought)
+
+
 def test_unfinished_answers():
     expect_unfinished(check.position_weights, check.shuffled_positions)
+    expect_unfinished(check.position_weights, check.entering_tokens)

@@ -8,7 +8,14 @@ from torch import Tensor
 from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
-@exercise("How many new tokens does each further layer add to the field?")
+@exercise(
+    "How many tokens does the last output see after one layer? How many after "
+    "a second layer on top of it?",
+    "The windows overlap, so it is not 5 more each time. How many new tokens "
+    "does each further layer add to the field?",
+    "The field begins with the token itself and grows by the same number with "
+    "each layer. How often do you have to add it until 65 is reached?",
+)
 def layers_to_cross(answer: int | None) -> Verdict:
     """Check exercise 1.1: how many windows of 5 see across 65 tokens."""
     return judge_number(
@@ -34,8 +41,13 @@ def layers_to_cross(answer: int | None) -> Verdict:
 
 
 @exercise(
+    "`backwards` reads what it is given from left to right. What should it be "
+    "given, so that it reads the sentence from its end?",
     "`x.flip(1)` turns the order of the tokens round. Which output then "
-    "belongs to token 0?"
+    "belongs to token 0?",
+    "Its first state belongs to the last token, so something is turned round "
+    "twice. After that, `torch.cat` lays two states of one token side by side "
+    "if you name the last axis.",
 )
 def read_both_ways(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 1.2: ``candidate(x, forwards, backwards)``."""

@@ -13,8 +13,12 @@ _BASE = 10_000.0
 
 
 @exercise(
+    "By which angle does the hand of this pair turn from one position to the "
+    "next?",
     "First the frequency of the pair: 1 divided by a power of 10,000. "
-    "Then the number of steps that make a full turn of `2pi`."
+    "Then the number of steps that make a full turn of `2pi`.",
+    "The exponent is `2i / d_model`, with `i = 2` and `d_model = 8`. Divide "
+    "the full turn by the frequency that comes out.",
 )
 def wavelength(answer: float | None) -> Verdict:
     """Check exercise 2.1: the wavelength of pair 2 of a row of 8 numbers."""
@@ -39,9 +43,13 @@ def wavelength(answer: float | None) -> Verdict:
 
 
 @exercise(
+    "Does a hand have to know where it stands, to be turned further by a "
+    "known angle?",
     "Each pair turns by its own angle, `steps` times its frequency. The "
-    "matrix product above turns one pair. Sines are in the even "
-    "columns, `rows[:, 0::2]`, cosines in the odd ones."
+    "matrix product above turns one pair.",
+    "Sines are in the even columns, `rows[:, 0::2]`, cosines in the odd ones. "
+    "The new sine needs both of them, and so does the new cosine. At the end "
+    "they have to alternate again.",
 )
 def move(candidate: Callable[[Tensor, int], Tensor]) -> Verdict:
     """Check exercise 2.2: ``candidate(rows, steps)`` turns every pair."""
@@ -98,6 +106,88 @@ def move(candidate: Callable[[Tensor, int], Tensor]) -> Verdict:
         "2 columns, 1 step": (_rows([0, 1, 2, 11], 2), 1),
     }
     return judge_function(candidate, variant(), wrong, cases)
+
+
+@exercise(
+    "Print the lengths of a few rows, and some columns of a long table. Which "
+    "promises of the chapter does the table break?",
+    "The two numbers of a pair are the sine and the cosine of one angle. And "
+    "the slowest hand goes round in less than 2 pi times 10,000 positions.",
+    "Write down the exponents for `d_model = 8`: once as the formula gives "
+    "them for the pairs 0, 1, 2, 3, and once as this loop does. What does its "
+    "`i` count?",
+)
+def turning_hands(candidate: Callable[[int, int], Tensor]) -> Verdict:
+    """Check exercise 2.3: ``candidate(length, d_model)`` is the table."""
+
+    # The exponents of a pair whose sine stands in column i.
+    def right(i, d_model):
+        return i / d_model
+
+    def twice(i, d_model):
+        return 2 * i / d_model
+
+    def next_column(i, d_model):
+        return (i + 1) / d_model
+
+    def twice_next(i, d_model):
+        return 2 * (i + 1) / d_model
+
+    lag = (
+        "the sines are right. A pair is one hand, though: its cosine belongs "
+        "to the same angle, and here it lags."
+    )
+    wrong = {
+        "the rows are not equally long, and most hands stand nearly still.": (
+            _table(twice, twice_next)
+        ),
+        "most hands move now as they should, but the rows are still not "
+        "equally long: sine and cosine of a pair have two angles.": (
+            _table(right, next_column)
+        ),
+        "the rows are equally long now, but most hands stand nearly still. "
+        "Your i counts columns, 0, 2, 4 and so on: it is 2i already.": (
+            _table(twice)
+        ),
+        lag: _table(right, twice_next),
+        "the cosines are right; look at the sines again.": (
+            _table(twice, right)
+        ),
+        "the cosines have the right pace only if they share it with their "
+        "sines; now the sine is the faster one by half.": (
+            _table(twice, next_column)
+        ),
+        "your exponent is half as large as it should be: that is a table "
+        "with the base 100.": _table(lambda i, d_model: i / 2 / d_model),
+        "a division without remainder makes every exponent 0: all hands turn "
+        "at the same pace.": _table(lambda i, d_model: 0 * i),
+        "your hands get faster from pair to pair; divide the position by the "
+        "power.": _table(lambda i, d_model: -i / d_model),
+        "your first row is position 1; count from 0.": _table(right, start=1),
+        "the cosine stands before the sine now.": _table(right, swap=True),
+        "sine and cosine of a pair stand side by side; you put all sines "
+        "first.": _table(right, halves=True),
+    }
+    cases = {"8 columns": (7, 8), "26 columns": (11, 26), "one row": (1, 2)}
+    return judge_function(candidate, _table(right), wrong, cases)
+
+
+def _table(sine, cosine=None, *, start=0, swap=False, halves=False):
+    """Return a function that makes the table with these exponents."""
+
+    def table(length: int, d_model: int) -> Tensor:
+        i = torch.arange(0, d_model, 2, dtype=torch.float64)
+        p = torch.arange(start, start + length)[:, None]
+        parts = [
+            (p / _BASE ** sine(i, d_model)).sin(),
+            (p / _BASE ** (cosine or sine)(i, d_model)).cos(),
+        ]
+        parts = parts[::-1] if swap else parts
+        if halves:
+            return torch.cat(parts, dim=1)
+        return torch.stack(parts, dim=-1).flatten(1)
+
+    return table
 
 
 def _rows(positions: list[int], d_model: int) -> Tensor:

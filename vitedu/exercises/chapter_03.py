@@ -16,8 +16,11 @@ from vitedu.checks import (
 
 
 @exercise(
+    "A score is a sum of products. What is the variance of one of them?",
     "The variance of a product of two independent numbers with mean 0 "
-    "is the product of their variances."
+    "is the product of their variances.",
+    "The variances of independent terms add up, and there are `head_dim` "
+    "terms. What is asked for is not the variance, but its root.",
 )
 def score_spread(answer: float | None) -> Verdict:
     """Check exercise 3.1: the spread of scores of components of spread 2."""
@@ -33,13 +36,21 @@ def score_spread(answer: float | None) -> Verdict:
             4: "that is the spread after scaling; before it is asked for.",
             400: "that is 100 * 4: the product of both variances counts, and "
             "then its root.",
+            16: "that is the variance of one product; a score adds up 100.",
+            160: "you took the root of 100, but not that of 16: both are "
+            "factors of the variance.",
+            2: "that is the spread of one component.",
         },
     )
 
 
 @exercise(
+    "What happens to a score on its way to a weight, and in which order?",
     "Four lines: scores, mask, softmax over the last axis, weighted "
-    "sum. What should a query get that may see nothing at all?"
+    "sum. The scale is about the numbers that one score adds up.",
+    "What should a query get that may see nothing at all? With one large "
+    "negative fill its weights are equal, with minus infinity they are NaN. "
+    "Neither is zero, so look at the weights once more after the softmax.",
 )
 def attention(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 3.2: ``candidate(q, k, v, mask)`` is attention."""
@@ -72,6 +83,15 @@ def attention(candidate: Callable[..., Tensor]) -> Verdict:
         ),
         "a score of 0 hides nothing, since e**0 = 1: fill with a very "
         "negative number instead.": variant(fill=False),
+        "you hide weights after the softmax, and what is left of a row no "
+        "longer adds up to 1.": lambda q, k, v, mask: (
+            (q @ k.mT * q.shape[-1] ** -0.5).softmax(dim=-1)
+            * (1 if mask is None else mask)
+            @ v
+        ),
+        "you multiply by the root of head_dim; divide by it.": variant(
+            scale=lambda q, k: q.shape[-1] ** 0.5
+        ),
         "you ignore the mask.": lambda q, k, v, mask: variant()(q, k, v, None),
         "a query that may see nothing gets the mean of all values here: a "
         "leak. It should get zeros.": variant(),

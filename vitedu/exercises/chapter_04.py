@@ -11,7 +11,12 @@ from vitedu.masks import causal_mask, padding_mask
 _PAD = 0
 
 
-@exercise("Count row by row. What do the last two rows see?")
+@exercise(
+    "Draw the grid for 3 words and 1 `<pad>` first. Which entries are grey?",
+    "Count row by row. What do the last two rows see?",
+    "Each of the six words sees one more than the word before it. A row of "
+    "padding comes after all words, and it is hidden from others, not blind.",
+)
 def allowed_pairs(answer: int | None) -> Verdict:
     """Check exercise 4.1: True entries for 6 words and 2 pads, both masks."""
     return judge_number(
@@ -36,9 +41,13 @@ def allowed_pairs(answer: int | None) -> Verdict:
 
 
 @exercise(
-    "A query at position `i` may see a key at position `j` if `j <= i` "
-    "and the token at `j` is no padding. Two comparisons and one `&` do "
-    "it; `None` in an index makes a new axis."
+    "Which two questions decide whether the query at position `i` may see the "
+    "key at position `j`?",
+    "It may if `j <= i` and the token at `j` is no padding. Neither question "
+    "is about the token at `i`.",
+    "Two comparisons and one `&` do it. The first has the axes (query, key), "
+    "the second (batch, key); `None` in an index makes the axes that are "
+    "missing.",
 )
 def decoder_mask(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 4.2: ``candidate(tokens, pad_id)`` hides both."""
@@ -99,7 +108,7 @@ def decoder_mask(candidate: Callable[..., Tensor]) -> Verdict:
             f"your mask holds {dtype}; make it boolean, since numbers are "
             "added by some libraries and compared with 0 by others.",
         )
-    return judge_function(
+    verdict = judge_function(
         lambda *given: numbers(candidate(*given)),
         lambda *given: numbers(right(*given)),
         {
@@ -108,6 +117,119 @@ def decoder_mask(candidate: Callable[..., Tensor]) -> Verdict:
         },
         cases,
     )
+    if verdict:
+        return verdict
+    pair = _first_pair(candidate, right, cases.values())
+    return Verdict(False, f"{verdict.message}{pair}")
+
+
+def _first_pair(candidate: Callable, right: Callable, cases) -> str:
+    """Say which pair a mask of the right shape gets wrong, "" for others."""
+    for given in cases:
+        try:
+            found, expected = candidate(*given), right(*given)
+        except Exception:  # what it raises, judge_function has reported
+            return ""
+        if not _is_boolean(found) or found.shape != expected.shape:
+            return ""
+        for sentence, _, row, token in (found != expected).nonzero().tolist():
+            sees = "sees" if found[sentence, 0, row, token] else "lacks"
+            return f" In sentence {sentence}, row {row} {sees} token {token}."
+    return ""
+
+
+@exercise(
+    "Change a value that stands in the padding. Which outputs move, and "
+    "which should?",
+    "Draw the mask as a grid, for a sentence of three words and two pads. "
+    "What is grey in it: rows or columns?",
+    "The scores have the axes (batch, head, query, key), and padding is "
+    "hidden as a key. Where `None` stands in an index decides on which axis "
+    "the tokens of `real` come to lie.",
+)
+def words_alone(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 4.3: ``candidate(q, k, v, real)`` reads words only."""
+
+    def variant(keep, fill=-1e9):
+        def mistake(q, k, v, real):
+            scores = q @ k.mT / q.shape[-1] ** 0.5
+            return scores.masked_fill(~keep(real), fill).softmax(dim=-1) @ v
+
+        return mistake
+
+    def keys(real):
+        return real[:, None, None]
+
+    def queries(real):
+        return real[:, None, :, None]
+
+    def everything(real):
+        return torch.ones_like(keys(real))
+
+    right = variant(keys)
+    wrong = {
+        "words still take from padding.": variant(queries),
+        "the words are right now, but padding cannot ask any more: a row "
+        "that sees nothing gets the mean of all values. Hide padding as a key "
+        "only.": variant(lambda real: queries(real) & keys(real)),
+        "the words are right now, but you emptied the rows of padding as "
+        "well. Hide padding as a key only.": lambda q, k, v, real: (
+            right(q, k, v, real) * queries(real)
+        ),
+        "you hide the words and show the padding: `real` is True for words.": (
+            variant(lambda real: ~keys(real))
+        ),
+        "a hidden score of 0, or nearly 0, is a score like others, since "
+        "e**0 = 1.": variant(keys, fill=0.0),
+        "padding now gets all the weight: its scores have to be very low, not "
+        "very high.": variant(keys, fill=1e9),
+        "padding gives nothing now, but it keeps its share of the weight, so "
+        "what the words get adds up to less than 1. Hide it before the "
+        "softmax.": lambda q, k, v, real: variant(everything)(
+            q, k, v * queries(real), real
+        ),
+        "the axis of the heads is missing: with as many heads as sentences, "
+        "head 1 of every sentence gets the mask of sentence 1.": variant(
+            lambda real: real[:, None]
+        ),
+        "padding is hidden, but so is the future; nobody asked for that.": (
+            variant(lambda real: keys(real) & causal_mask(real.shape[1]))
+        ),
+        "nothing is hidden.": variant(everything),
+    }
+    draw = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 3, 3, 5, 7, generator=draw, dtype=torch.float64)
+    real = torch.arange(5) < torch.tensor([[5], [3], [2]])
+    some = (q[:2], k[:2], v[:2], real[1:])
+    cases = {
+        "three sentences, three heads": (q, k, v, real),
+        "two sentences, three heads": some,
+        "no padding": (q, k, v, torch.ones_like(real)),
+    }
+    verdict = judge_function(candidate, right, wrong, cases)
+    if verdict:
+        return verdict
+    leak = _first_leak(candidate, *cases["three sentences, three heads"])
+    return Verdict(False, f"{verdict.message}{leak}")
+
+
+def _first_leak(candidate: Callable, q, k, v, real: Tensor) -> str:
+    """Say which word moves with which padding, if a value there changes."""
+    for sentence, token in (~real).nonzero().tolist():
+        other = v.clone()
+        other[sentence, :, token] += 1
+        try:
+            moved = candidate(q, k, v, real) != candidate(q, k, other, real)
+            rows = moved[sentence].any(dim=-1).any(dim=0) & real[sentence]
+        except Exception:  # what it raises, judge_function has reported
+            return ""
+        if rows.any():
+            row = rows.nonzero()[0].item()
+            return (
+                f" In sentence {sentence}, row {row} moves when the value of "
+                f"the padding at {token} changes."
+            )
+    return ""
 
 
 def _is_boolean(mask: object) -> bool:

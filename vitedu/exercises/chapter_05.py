@@ -14,8 +14,11 @@ _D_MODEL = _HEADS * _HEAD_DIM
 
 
 @exercise(
+    "How many kinds of matrices does the layer have?",
     "Write down the shape of every matrix: queries, keys and values of "
-    "all heads, and the one that comes after the heads."
+    "all heads, and the one that comes after the heads.",
+    "Eight heads share out the columns of one matrix: 8 times 64 of them. The "
+    "fourth matrix takes all heads side by side, and returns `d_model`.",
 )
 def parameters(answer: float | None) -> Verdict:
     """Check exercise 5.1: the parameters of an attention of the base model."""
@@ -44,9 +47,14 @@ def parameters(answer: float | None) -> Verdict:
 
 
 @exercise(
+    "Take one token and one head. Which numbers of `x @ w_qkv` should the "
+    "head get, and which does it get here?",
     "Which axis of `x @ w_qkv` holds the heads, and which numbers does "
     "`reshape` put next to each other? The same question comes back "
-    "after the attention. And how many products does a score add up?"
+    "after the attention. And how many products does a score add up?",
+    "A `reshape` never moves a number past another; it only cuts anew. So cut "
+    "the last axis in two first, and then let two axes change places. After "
+    "the attention the same is to be done backwards.",
 )
 def multi_head(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 5.2: ``candidate(x, w_qkv, w_o, num_heads)``."""

@@ -5,14 +5,24 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.checks import (
+    Verdict,
+    exercise,
+    judge_function,
+    judge_letters,
+    judge_number,
+)
 
 WIDTH = 3
 
 
 @exercise(
+    "Which two numbers does LayerNorm need of a token, before it can do "
+    "anything to the 12?",
     "Do the doubled token in the three steps above. How do the mean and "
-    "the spread change when all numbers are doubled?"
+    "the spread change when all numbers are doubled?",
+    "The mean of 4, 8, 8, 12 is 8, so the 12 stands 4 above it. The spread is "
+    "the root of the mean of the squared distances from 8.",
 )
 def doubled_token(answer: float | None) -> Verdict:
     """Check exercise 6.1: LayerNorm of the 12 in 4, 8, 8, 12."""
@@ -26,13 +36,24 @@ def doubled_token(answer: float | None) -> Verdict:
             0.5: "you divided by the variance; the spread is its root.",
             4 / (32 / 3) ** 0.5: "the variance is a mean: divide by 4, not "
             "by 3.",
+            2 / 8**0.5: "that is the old distance over the new spread; the "
+            "distance doubles, too.",
+            12 / 8**0.5: "the mean is missing: subtract 8 first.",
+            1.5: "that is 12 / 8. The mean is subtracted, and the spread "
+            "divides.",
+            1: "no range is stretched to 1 here; what is left is a distance "
+            "from the mean, in spreads.",
         },
     )
 
 
 @exercise(
+    "Which of the three kinds of parts in a block know the hidden width?",
     "The formula `12h^2 + 13h` takes a hidden width of `4h`. Go through "
-    "the table line by line instead."
+    "the table line by line instead.",
+    "Attention has four maps from 64 to 64, the network one from 64 to 128 "
+    "and one back. Each map has as many biases as outputs, each norm two "
+    "numbers a feature.",
 )
 def block_parameters(answer: int | None) -> Verdict:
     """Check exercise 6.2: parameters of a block, d_model 64 and d_ff 128."""
@@ -66,100 +87,63 @@ def block_parameters(answer: int | None) -> Verdict:
 
 
 @exercise(
-    "Follow the stream of the right diagram from bottom to top. What "
-    "stands on it? And what did we say about the end of a pre-norm "
-    "stack?"
+    "Follow the stream of the right diagram from bottom to top. What stands "
+    "on it?",
+    "A norm stands in front of each branch, not on the stream. And what did "
+    "we say about the end of a pre-norm stack?",
+    "`zip` pairs each branch with its own norm. In each round two things are "
+    "added: the stream as it came, and what the branch makes of its "
+    "normalised copy.",
 )
 def pre_norm_stack(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 6.3: ``candidate(x, branches, norms, last_norm)``.
+    """Check exercise 6.3: ``candidate(x, branches, norms, last_norm)``."""
 
-    The parts are simple functions that tell a wrong order by their numbers.
-    """
+    def walk(step, end=True):
+        def stack(x, branches, norms, last):
+            for f, norm in zip(branches, norms, strict=True):
+                x = step(x, f, norm, last)
+            return last(x) if end else x
 
-    def right(x, branches, norms, last_norm):
-        for branch, norm in zip(branches, norms, strict=True):
-            x = x + branch(norm(x))
-        return last_norm(x)
+        return stack
 
-    def no_last_norm(x, branches, norms, last_norm):
-        return right(x, branches, norms, _same)
+    right = walk(lambda x, f, norm, last: x + f(norm(x)))
+    unended = walk(lambda x, f, norm, last: x + f(norm(x)), end=False)
+    each_time = walk(lambda x, f, norm, last: last(x + f(norm(x))), end=False)
+    post = walk(lambda x, f, norm, last: norm(x + f(x)))
+    post_unended = walk(lambda x, f, norm, last: norm(x + f(x)), end=False)
+    stream = walk(lambda x, f, norm, last: norm(x) + f(norm(x)))
+    leaving = walk(lambda x, f, norm, last: x + norm(f(x)))
+    no_norms = walk(lambda x, f, norm, last: x + f(x))
+    no_sum = walk(lambda x, f, norm, last: f(norm(x)))
 
-    def first_instead_of_last(x, branches, norms, last_norm):
-        return right(last_norm(x), branches, norms, _same)
-
-    def last_norm_each_time(x, branches, norms, last_norm):
-        for branch, norm in zip(branches, norms, strict=True):
-            x = last_norm(x + branch(norm(x)))
-        return x
-
-    def post_norm(x, branches, norms, last_norm):
-        for branch, norm in zip(branches, norms, strict=True):
-            x = norm(x + branch(x))
-        return last_norm(x)
-
-    def post_norm_no_last(x, branches, norms, last_norm):
-        return post_norm(x, branches, norms, _same)
-
-    def normalised_stream(x, branches, norms, last_norm):
-        for branch, norm in zip(branches, norms, strict=True):
-            x = norm(x)
-            x = x + branch(x)
-        return last_norm(x)
-
-    def normalised_branch(x, branches, norms, last_norm):
-        for branch, norm in zip(branches, norms, strict=True):
-            x = x + norm(branch(x))
-        return last_norm(x)
-
-    def one_norm(x, branches, norms, last_norm):
-        return right(x, branches, norms[:1] * len(branches), last_norm)
-
-    def no_norms(x, branches, norms, last_norm):
-        return right(x, branches, [_same] * len(branches), last_norm)
-
-    def no_sum(x, branches, norms, last_norm):
-        for branch, norm in zip(branches, norms, strict=True):
-            x = branch(norm(x))
-        return last_norm(x)
-
-    def all_read_the_input(x, branches, norms, last_norm):
-        total = x
-        for branch, norm in zip(branches, norms, strict=True):
-            total = total + branch(norm(x))
-        return last_norm(total)
-
-    def first_only(x, branches, norms, last_norm):
-        return right(x, branches[:1], norms[:1], last_norm)
-
-    def two_only(x, branches, norms, last_norm):
-        return right(x, branches[:2], norms[:2], last_norm)
+    def all_read_the_input(x, branches, norms, last):
+        pairs = zip(branches, norms, strict=True)
+        return last(x + sum(f(norm(x)) for f, norm in pairs))
 
     wrong = {
-        "the last norm is missing: the stream has grown.": no_last_norm,
+        "the last norm is missing: the stream has grown.": unended,
         "the last norm stands at the end, not at the start.": (
-            first_instead_of_last
+            lambda x, fs, norms, last: unended(last(x), fs, norms, last)
         ),
-        "the last norm stands once at the end, not in the loop.": (
-            last_norm_each_time
+        "the last norm stands once at the end, not in the loop.": each_time,
+        "that is post-norm: you normalise after the sum.": post,
+        "that is post-norm, and the last norm is missing.": post_unended,
+        "you add to the normalised x: no norm on the stream.": stream,
+        "you normalise what leaves a branch, not what enters.": leaving,
+        "you used the first norm each time.": (
+            lambda x, fs, norms, last: right(x, fs, norms[:1] * len(fs), last)
         ),
-        "that is post-norm: you normalise after the sum.": post_norm,
-        "that is post-norm, and the last norm is missing.": (
-            post_norm_no_last
-        ),
-        "you add to the normalised x: no norm on the stream.": (
-            normalised_stream
-        ),
-        "you normalise what leaves a branch, not what enters.": (
-            normalised_branch
-        ),
-        "you used the first norm each time.": one_norm,
         "the norms of the branches are missing.": no_norms,
         "nothing is added to the stream.": no_sum,
         "each branch has to read the sum before it.": all_read_the_input,
-        "only the first branch is at work.": first_only,
-        "only the first two branches are at work.": two_only,
+        "only the first branch is at work.": (
+            lambda x, fs, norms, last: right(x, fs[:1], norms[:1], last)
+        ),
+        "only the first two branches are at work.": (
+            lambda x, fs, norms, last: right(x, fs[:2], norms[:2], last)
+        ),
     }
-    # Tuples, so that no answer can empty them.
+    # Tuples, so that no answer can empty them; parts whose order shows.
     branches = (_mix, _square, torch.sin, _mix, _square)
     norms = tuple(_norm(2.0 - 0.3 * i, 0.5 - 0.4 * i) for i in range(5))
     draw = torch.Generator().manual_seed(0)
@@ -177,8 +161,124 @@ def pre_norm_stack(candidate: Callable[..., Tensor]) -> Verdict:
     )
 
 
-def _same(x: Tensor) -> Tensor:
-    return x
+@exercise(
+    "Normalise a sentence, then the same one with two more tokens behind it. "
+    "Which of the steps in between lets the new tokens be felt?",
+    "Print the shape of every mean. How many numbers does it hold for a "
+    "sentence, and how many tokens are there?",
+    "Both means are about the features of one token. An axis is counted from "
+    "the right by a negative number: the features are axis -1.",
+)
+def each_token_alone(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 6.4: ``candidate(x, gain, shift)`` is LayerNorm."""
+
+    def variant(mean=-1, spread=-1, power=0.5, less=0, affine=True):
+        def norm(x, gain, shift):
+            if mean is not None:
+                x = x - x.mean(dim=mean, keepdim=True)
+            if spread is not None:
+                square = x.square().mean(dim=spread, keepdim=True)
+                square = square * x.shape[-1] / (x.shape[-1] - less)
+                x = x / (square + 1e-6) ** power
+            return x * gain + shift if affine else x
+
+        return norm
+
+    wrong = {
+        "a token gets other numbers when tokens are put behind its "
+        "sentence.": variant(spread=(1, 2)),
+        "the tokens still feel each other: now they share the mean as well "
+        "as the spread.": variant((1, 2), (1, 2)),
+        "the spread is that of one token now, but the mean is shared.": (
+            variant((1, 2))
+        ),
+        "you average over the tokens, one feature at a time.": variant(1, 1),
+        "the mean is right, but the spread is that of a feature over the "
+        "tokens.": variant(spread=1),
+        "you average over the sentences: a token now feels what else is in "
+        "the batch.": variant(0, 0),
+        "that is BatchNorm: each feature over all tokens of the batch.": (
+            variant((0, 1), (0, 1))
+        ),
+        "nothing is divided by the spread any more: a loud token stays "
+        "loud.": variant(spread=None),
+        "you divide by the variance; its root is the spread.": (
+            variant(power=1.0)
+        ),
+        "you divide the sum of the squares by one less than their number.": (
+            variant(less=1)
+        ),
+        "the mean is not subtracted any more.": variant(mean=None),
+        "gain and shift are gone.": variant(affine=False),
+    }
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 5, 7, generator=draw, dtype=torch.float64)
+    x = x * torch.arange(1, 6)[:, None] + 2.0
+    gain, shift = torch.randn(2, 7, generator=draw, dtype=torch.float64)
+    even = x.clone()
+    even[1, 3] = 4.0
+    cases = {
+        "two sentences": (x, gain, shift),
+        "a token of equal numbers": (even, gain, shift),
+    }
+    return judge_function(candidate, variant(), wrong, cases)
+
+
+# What draws which curve of exercise 6.5.
+_DRAWN = {
+    "A": "post-norm, warm-up",
+    "B": "no sums",
+    "C": "pre-norm, warm-up",
+    "D": "no norms",
+    "E": "post-norm",
+    "F": "pre-norm",
+}
+
+
+def lettered(runs: dict) -> dict:
+    """Give the runs of exercise 6.5 their letters, in place of names."""
+    return {letter: runs[name] for letter, name in _DRAWN.items()}
+
+
+@exercise(
+    "Begin with the second figure, before any training. Which of the six "
+    "networks have a norm as the last thing in each block?",
+    "What is left of the stream where nothing is added to it? And what keeps "
+    "a branch quiet where there is a norm in front of it?",
+    "A warm-up makes the first steps small and the last ones as large as the "
+    "others' are from the start. Which curve begins like one of its "
+    "neighbours, but later? Which one learns only while the steps are small?",
+)
+def failing_stacks(answer: dict[str, str] | None) -> Verdict:
+    """Check exercise 6.5: which of the networks drew which curves."""
+    spread = {
+        "rises": "in that network each block adds to the stream, so the "
+        "spread rises from block to block.",
+        "one": "in that network a norm is the last thing in each block, so "
+        "the spread is 1 after every block.",
+        "low": "in that network only what leaves a branch goes on. Fresh "
+        "weights keep it small, so the spread falls at once.",
+    }
+    ends = {"post-norm": "one", "post-norm, warm-up": "one", "no sums": "low"}
+    loss = {
+        "pre-norm": "that network takes large steps from the start and bears "
+        "them, so the loss falls at once.",
+        "pre-norm, warm-up": "the first steps of that network are small, so "
+        "the loss neither leaps nor falls at once.",
+        "no norms": "the first large steps of that network throw the loss far "
+        "above that of guessing.",
+        "post-norm": "large first steps spoil that network for good: it never "
+        "gets better than guessing.",
+        "post-norm, warm-up": "that network learns as long as its steps are "
+        "small: the loss falls before it comes back.",
+    }
+
+    def why_not(said, drawn):
+        end = ends.get(said, "rises")
+        same = end == ends.get(drawn, "rises")
+        return loss[said] if same else spread[end]
+
+    return judge_letters(answer, _DRAWN, why_not)
 
 
 def _mix(x: Tensor) -> Tensor:

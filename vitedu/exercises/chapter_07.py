@@ -9,8 +9,15 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
 @exercise(
-    "The hidden width is twice `d_model`. Which of the matrices and "
-    "biases of chapter 6 become smaller? And what stands at the end?"
+    "Which parts of one block have weights? Count one block first. And what "
+    "stands once, behind all of them?",
+    "The hidden width is only twice `d_model` here, so the two matrices of "
+    "the feed-forward network are smaller than in chapter 6, and one of its "
+    "biases, too. Attention and norms are as they were.",
+    "With `h` for `d_model`, attention has four matrices of `h` by `h`, the "
+    "network two of `h` by `2h`. Every map has a bias as long as what comes "
+    "out, every norm two numbers a feature; a block has two norms, and one "
+    "more stands at the end.",
 )
 def encoder_parameters(answer: int | None) -> Verdict:
     """Check exercise 7.1: a pre-norm encoder of 4 blocks of width 128."""
@@ -44,8 +51,13 @@ def encoder_parameters(answer: int | None) -> Verdict:
 
 
 @exercise(
-    "What does a block return: the stream, or what is to be added to "
-    "it? And who reads the result of `norm`?"
+    "What does a block return: the stream, or what is to be added to it?",
+    "Two mistakes are in it. Follow one number with a single block: how "
+    "often does the input of the block enter what comes out? And what is it "
+    "that `norm` should make tidy: what goes in, or what comes out?",
+    "A pre-norm block normalises in front of its own branches and has its "
+    "plus signs inside. So nothing has to be done around it, and something "
+    "is left to be done after the last.",
 )
 def encoder(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 7.2: ``candidate(x, blocks, norm, mask)``.
@@ -96,8 +108,11 @@ def encoder(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 @exercise(
-    "Multiply by the mask before you add up. `real[..., None]` gives it "
-    "a last axis. And by what do you divide?"
+    "What stands in `out` where there is no word? And how many numbers does "
+    "a mean over the words of a short sentence have to divide by?",
+    "Leave the padding out twice: out of the sum, and out of the count.",
+    "A truth value counts as 0 or 1, so `real` can be multiplied with, and "
+    "added up along its own axis. `real[..., None]` has the axes of `out`.",
 )
 def sentence_vector(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 7.3: ``candidate(out, real)``, a mean over the words."""

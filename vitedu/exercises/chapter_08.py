@@ -13,7 +13,11 @@ _BATCH, _TARGET, _SOURCE, _D_MODEL, _CONTEXT = 2, 3, 5, 7, 11
 
 
 @exercise(
-    "Who asks, and who is asked? Each head of each pair has a map of its own."
+    "Who asks in a cross-attention, and who is asked?",
+    "Each head of each pair has a map of its own: a row for each token that "
+    "asks, a column for each that is asked.",
+    "The size of one map does not depend on the width or on how many heads "
+    "there are. How many such maps does the batch need?",
 )
 def cross_weights(answer: float | None) -> Verdict:
     """Check exercise 8.1: the attention weights of a cross-attention."""
@@ -37,9 +41,13 @@ def cross_weights(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "There are two mistakes. Follow the stream: which branches are "
-    "still in it at the end? And does each branch ask with the stream "
-    "as it stands then?"
+    "Follow the stream line by line: which branches are still in it at the "
+    "end?",
+    "There are two mistakes. Each branch is added to the stream as it then "
+    "stands, and each branch asks with the stream as it then stands.",
+    "Four branches and four norms, one in front of each. Compare the third "
+    "branch with the second, word by word: what do they have in common that "
+    "they should not?",
 )
 def two_memories(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 8.2: a pre-norm block that looks across twice, mended.

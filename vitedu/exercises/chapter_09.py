@@ -5,12 +5,37 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.checks import (
+    Verdict,
+    exercise,
+    judge_function,
+    judge_letters,
+    judge_number,
+)
 
 Sentences = Sequence[Sequence[int]]
 
+# What made the curves of exercise 9.4; `benchmarks/copier_curves.py` draws
+# them in the order of the letters.
+COPIERS = {
+    "A": "padding counted",
+    "B": "rate too high",
+    "C": "no causal mask",
+    "D": "few pairs",
+    "E": "no shift",
+    "F": "healthy",
+}
 
-@exercise("Use the formula above: `N(28d^2 + 20d) + Vd`.")
+
+@exercise(
+    "Which parts does the model have twice, which three times, which once? "
+    "And how many tables are there, if all three share one?",
+    "The section on counting gives a formula for `N` blocks in each stack, a "
+    "width of `d` and `V` words. Does it count what this model has?",
+    "Nothing has to be changed in it: an encoder block and a decoder block "
+    "together have `28d^2 + 20d`, and one table has a row of `d` numbers for "
+    "each word.",
+)
 def parameters(answer: int | None) -> Verdict:
     """Check exercise 9.1: width 256, 3 + 3 blocks, 10,000 joint words."""
     d, blocks, words = 256, 3, 10_000
@@ -41,8 +66,12 @@ def parameters(answer: int | None) -> Verdict:
 
 
 @exercise(
-    "The input is `[bos_id] + sentence`, the labels are `sentence + "
-    "[eos_id]`. Both have the same length, one more than the sentence."
+    "When the decoder has read nothing but the begin mark, what has it to "
+    "say? And when it has read the last word?",
+    "Input and label are the same sentence, cut at different ends: one lacks "
+    "the mark of the end, the other the mark of the beginning.",
+    "Both rows of a sentence are one token longer than the sentence itself. "
+    "Make both for each sentence, then fill all of them to the longest.",
 )
 def teacher_forcing(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 9.2: ``candidate(sentences, bos_id, eos_id, pad_id)``.
@@ -94,16 +123,21 @@ def teacher_forcing(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 @exercise(
-    "What does `mean` divide by? The padding is left out of the sum, "
-    "and still counted there."
+    "Give all sentences one more place of padding. Which of the numbers in "
+    "the last line changes, and which one must not?",
+    "A mean is a sum divided by a count. Follow the padding through both.",
+    "The sum is right. What is counted should be the places that "
+    "are no padding, in all sentences together.",
 )
 def loss_per_word(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 9.3: ``candidate(logits, labels, pad_id)``.
 
-    The mistake that is asked for gets a number only, so that it stays to be
-    found.
+    Of the mistake that is asked for it says what is seen, so that it stays to
+    be found.
     """
     wrong = {
+        "the loss changes when all sentences get one more place of padding, "
+        "though no word has changed.": lambda s, words: (s * words).mean(),
         "the padding counts like words.": lambda s, words: s.mean(),
         "you average each sentence first: a word in a short sentence counts "
         "more.": lambda s, words: (
@@ -131,6 +165,50 @@ def loss_per_word(candidate: Callable[..., Tensor]) -> Verdict:
         _mean_over(lambda s, words: (s * words).sum() / words.sum()),
         {thought: _mean_over(mean) for thought, mean in wrong.items()},
         cases,
+    )
+
+
+@exercise(
+    "Which two models write well? Whatever is wrong with them, it is not "
+    "what they have learned.",
+    "Compare what cannot be cheated with what can: a model that writes "
+    "nothing right, although its loss is small, has found the answer in its "
+    "input. Is it there at once, or has it to be looked for?",
+    "Look at the first two epochs against the dashed line, then at where the "
+    "two lines of a model part. Padding is easy to guess; a few pairs are "
+    "easy to know by heart.",
+)
+def curves_of_copiers(answer: object) -> Verdict:
+    """Check exercise 9.4: which fault made which of the six curves."""
+    expected = {
+        "healthy": "a healthy model begins near the dashed line, and ends "
+        "with small losses and right letters.",
+        "few pairs": "a model that knows a few pairs by heart has a small "
+        "training loss and a large one on unseen pairs.",
+        "no causal mask": "a model that sees the next letter has to learn to "
+        "look there, and finds nothing there when it writes.",
+        "no shift": "where the token that is read is the answer, there is "
+        "nothing to look for, and nothing to say when it writes.",
+        "padding counted": "padding is guessed at once, which makes the mean "
+        "small from the start; the writing does not suffer.",
+        "rate too high": "at a rate too high a model does not even learn its "
+        "training pairs.",
+    }
+    seen = {
+        "healthy": "it begins near the dashed line, and it writes well.",
+        "few pairs": "its two lines part, and it writes little right.",
+        "no causal mask": "both its lines fall for many epochs, and it "
+        "writes little right.",
+        "no shift": "it needs no more than two epochs, and it writes nothing "
+        "right.",
+        "padding counted": "it is far below the dashed line after two "
+        "epochs, and it writes well.",
+        "rate too high": "its training loss stays near the dashed line.",
+    }
+    return judge_letters(
+        answer,
+        COPIERS,
+        lambda said, right: f"{expected[said]} Look again: {seen[right]}",
     )
 
 

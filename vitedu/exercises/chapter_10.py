@@ -9,8 +9,12 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
 @exercise(
-    "How many prefixes are there in the first pass? And how long are "
-    "those of pass `t`, the begin mark included?"
+    "How many prefixes does the first pass read, and how many each of the "
+    "others?",
+    "Without a cache a pass reads its prefixes from their beginning. How "
+    "long is a prefix in pass `t`, the begin mark included?",
+    "There are as many passes as tokens to write. In pass `t` each prefix has "
+    "`t` tokens; only the first pass reads fewer than four of them.",
 )
 def tokens_through_decoder(answer: float | None) -> Verdict:
     """Check exercise 10.1: a beam of 4 writes 20 tokens without a cache."""
@@ -43,9 +47,15 @@ def tokens_through_decoder(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "`log_probs.topk(top_k).values[:, -1:]` is the smallest log "
-    "probability of a row that stays in. What has to happen to the "
-    "smaller ones before the softmax?"
+    "Which tokens of a row may not be drawn at all? What has to become of "
+    "their chance, and of the chances of the others, so that a row adds up "
+    "to 1?",
+    "Whatever enters a softmax gets a chance above zero, unless it is minus "
+    "infinity. And the temperature divides log probabilities, not "
+    "probabilities.",
+    "`topk` gives the largest values of each row, sorted. The last of them is "
+    "the smallest that stays in; what lies below it has to be gone before "
+    "the softmax.",
 )
 def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 10.2: ``candidate(log_probs, temperature, top_k)``."""
@@ -105,9 +115,13 @@ def chances_to_draw(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 @exercise(
-    "By hand, follow a beam of 2 until one of its sentences has ended. "
-    "How many prefixes are left? And by which number is the sum of a "
-    "finished sentence divided?"
+    "By hand, follow a beam of 2 until one of its sentences has ended. How "
+    "many prefixes go on?",
+    "A finished sentence leaves the beam, and its place is free. Who should "
+    "get it? And which tokens of a finished sentence has the model chosen?",
+    "Both mistakes are about the right list at the right moment: the one cuts "
+    "to `beam_size` too early for those that go on, the other counts a token "
+    "that nobody has predicted.",
 )
 def best_sentence(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 10.3: a beam search over a table of next tokens.

@@ -12,8 +12,12 @@ _D_MODEL = 7  # prime, and no side of a patch or number of channels
 
 
 @exercise(
-    "How many numbers go in for one patch, and how many come out? Does "
-    "the matrix know which patch it meets?"
+    "How many numbers go in for one patch, and how many come out?",
+    "A patch has 16 x 16 pixels, and a pixel three colours. Does the matrix "
+    "know which patch it meets?",
+    "A linear map has a weight for each pair of a number that goes in and "
+    "one that comes out, and a bias for each that comes out. The size of the "
+    "image does not matter.",
 )
 def parameters(answer: float | None) -> Verdict:
     """Check exercise 11.1: the patch embedding of a ViT-S/16."""
@@ -45,9 +49,12 @@ def parameters(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "Give the long axis of `matrix` its three axes back, in the order "
-    "in which they were joined. Which order does a convolution want "
-    "them in, and where does it want `d_model`?"
+    "Which three axes were joined into the long axis of `matrix`, and which "
+    "of them is the slowest?",
+    "Give the long axis its three axes back first, in the order in which "
+    "they were joined. A reshape can do that, but it cannot exchange axes.",
+    "After the split there are four axes: `p2`, `p1`, channel, `d_model`. "
+    "A convolution wants the same four in another order. Which?",
 )
 def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 11.2: ``candidate(matrix, num_channels, patch_size)``."""
@@ -78,6 +85,75 @@ def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
         name = f"{channels} channel(s), patches of {patch_size}"
         cases[name] = (matrix, channels, patch_size)
     return judge_function(candidate, _kernel, wrong, cases)
+
+
+@exercise(
+    "Cut a tiny image by hand: two colours, 2 x 4 pixels, counted from 0, in "
+    "patches of 2 x 2. Which numbers should stand in row 0, and which do?",
+    "After the two calls of `unfold` nothing is wrong yet. Print the shape "
+    "and say what each of the six axes is. Which of them belong to the place "
+    "of a patch, and which to what is inside it?",
+    "A reshape joins axes that stand side by side. The axis of the colours "
+    "stands between the batch and the grid; it has to come to the pixels of "
+    "the patch before anything is joined.",
+)
+def colour_patches(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 11.3: ``candidate(images, p1, p2)`` cuts colours, too."""
+    wrong = {
+        "grey images come out right. In colour, the first green number of "
+        "image 0 stands in row 4 of your table; it belongs into row 0.": (
+            _windows((0, 1, 2, 3, 4, 5))
+        ),
+        "you cut the lines of the image, not its squares: a reshape alone "
+        "does not move anything.": lambda images, p1, p2: images.reshape(
+            len(images), -1, images.shape[1] * p1 * p2
+        ),
+        "each row holds the numbers of its patch, but pixel by pixel: a "
+        "patch has its first colour first, all of it.": _windows(
+            (0, 2, 3, 4, 5, 1)
+        ),
+        "a row holds one colour of patches that stand side by side: both "
+        "axes of the grid have to come before the colours.": _windows(
+            (0, 2, 1, 3, 4, 5)
+        ),
+        "the patches follow each other down the columns of the grid; read "
+        "it line by line.": _windows((0, 3, 2, 1, 4, 5)),
+        "inside a patch you read down the columns; read it line by line.": (
+            _windows((0, 2, 3, 1, 5, 4))
+        ),
+        "each row takes one pixel of every patch: the axes of the grid have "
+        "to come before those inside a patch.": _windows((0, 4, 5, 1, 2, 3)),
+        "a row holds numbers of several images: the batch has to stay the "
+        "first axis.": _windows((2, 3, 0, 1, 4, 5)),
+        "p1 is the height of a patch and p2 its width; you took them the "
+        "other way round.": lambda images, p1, p2: _cut(images, p2, p1),
+    }
+    generator = torch.Generator().manual_seed(0)
+    cases = {}
+    # Grey first: there the code of the question is right.
+    for name, channels, sides, patch_size in (
+        ("grey images", 1, (6, 8), (2, 2)),
+        ("colour images", 3, (6, 8), (2, 2)),
+        ("patches of 2 x 3", 3, (6, 12), (2, 3)),
+    ):
+        images = torch.randn(2, channels, *sides, generator=generator)
+        cases[name] = (images, *patch_size)
+    return judge_function(candidate, _cut, wrong, cases)
+
+
+def _windows(axes: tuple[int, ...]) -> Callable[..., Tensor]:
+    """Return a cutter that brings the six axes into this order."""
+
+    def cut(images: Tensor, p1: int, p2: int) -> Tensor:
+        b, channels, height, width = images.shape
+        split = images.unflatten(3, (width // p2, p2))
+        split = split.unflatten(2, (height // p1, p1)).transpose(3, 4)
+        return split.permute(axes).reshape(b, -1, channels * p1 * p2)
+
+    return cut
+
+
+_cut = _windows((0, 2, 3, 1, 4, 5))
 
 
 def _kernel(matrix: Tensor, channels: int, patch_size: tuple) -> Tensor:

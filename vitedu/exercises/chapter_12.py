@@ -9,8 +9,11 @@ from vitedu.checks import Verdict, exercise, judge_function, judge_number
 
 
 @exercise(
-    "How many rows has the table? Count the patches along one side "
-    "first, and do not forget who stands in front of them."
+    "How many rows has the table, and how long is a row?",
+    "Count the patches along one side first. And who stands in front of them?",
+    "A row of the table is as wide as a token. There is one row for each "
+    "patch, one for the class token, and the network has a second token in "
+    "front.",
 )
 def position_weights(answer: int | None) -> Verdict:
     """Check exercise 12.1: positions of a distilled ViT-B/16 at 384 pixels."""
@@ -38,10 +41,13 @@ def position_weights(answer: int | None) -> Verdict:
 
 
 @exercise(
-    "A network without positions gives the same answer for shuffled "
-    "patches. So each patch only has to keep the row that it had. Draw "
-    "three patches and an order that is not its own reverse, such as 1, "
-    "2, 0."
+    "Draw three patches and an order that is not its own reverse, such as "
+    "1, 2, 0. Which row does the patch need that stands first now?",
+    "A network without positions gives the same answer for shuffled patches. "
+    "So each patch only has to keep the row that it had.",
+    "At place `i` there has to be the row of the patch that stands there now. "
+    "`order[i]` counts patches from 0, the table begins with the row of the "
+    "class token.",
 )
 def shuffled_positions(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 12.2: ``candidate(weight, order)`` moves the rows."""
@@ -90,3 +96,99 @@ def shuffled_positions(candidate: Callable[..., Tensor]) -> Verdict:
         ),
     }
     return judge_function(candidate, right, wrong, cases)
+
+
+@exercise(
+    "Put the same image into a batch twice. Which number in the code is "
+    "different for the two?",
+    "Write down the shapes of the two tensors that the last line adds. Which "
+    "axis of the one meets which axis of the other?",
+    "`len` of a tensor is the length of its first axis. Count tokens "
+    "instead, and let a row of the table meet the token of its place, in all "
+    "images alike.",
+)
+def entering_tokens(candidate: Callable[..., Tensor]) -> Verdict:
+    """Check exercise 12.3: ``candidate(patches, class_token, positions)``."""
+    wrong = {
+        "images 0 and 2 are the same image, but your function makes other "
+        "tokens of the one than of the other.": _by_place_in_the_batch,
+        "all tokens of an image get the same row of the table: two equal "
+        "patches cannot be told apart.": _entering(
+            lambda rows, tokens: rows[:1].expand(len(tokens), -1)
+        ),
+        "the class token has no position. Row 0 is its own, as in the "
+        "chapter's equation.": _entering(
+            lambda rows, tokens: _zero_first(rows[: len(tokens)])
+        ),
+        "positions came before the class token was in front: it has none, "
+        "and patch 0 has row 0, which is not its own.": _entering(
+            lambda rows, tokens: _zero_first(
+                rows[: len(tokens)].roll(1, dims=0)
+            )
+        ),
+        "the rows are right for the patches one place further: row 0 belongs "
+        "to the class token, not to patch 0.": _entering(
+            lambda rows, tokens: rows[: len(tokens)].roll(1, dims=0)
+        ),
+        "the class token stands behind the patches; it has to be token 0.": (
+            lambda patches, token, rows: (
+                torch.cat([patches, token.expand(len(patches), 1, -1)], dim=1)
+                + rows[: patches.shape[1] + 1]
+            )
+        ),
+        "you took the last rows of the table: the first are asked for, one "
+        "for each token.": _entering(
+            lambda rows, tokens: rows[-len(tokens) :]
+        ),
+        "the rows run on from image to image: the second image gets others "
+        "than the first.": _running_on,
+        "you added the positions twice.": _entering(
+            lambda rows, tokens: 2 * rows[: len(tokens)]
+        ),
+        "no positions are left: shuffled patches would give shuffled "
+        "tokens.": _entering(lambda rows, tokens: 0 * tokens),
+    }
+    generator = torch.Generator().manual_seed(0)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(shape, generator=generator)
+
+    twice = draw(2, 5, 7)[[0, 1, 0]]
+    token, table = draw(7), draw(40, 7)
+    cases = {
+        "a batch with one image twice": (twice, token, table),
+        "a single image": (draw(1, 5, 7), token, table),
+        "more images than tokens": (draw(5, 3, 7), token, table),
+    }
+    right = _entering(lambda rows, tokens: rows[: len(tokens)])
+    return judge_function(candidate, right, wrong, cases)
+
+
+def _entering(
+    chosen: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[..., Tensor]:
+    """Return the front, with the rows that are chosen for its tokens."""
+
+    def front(patches: Tensor, token: Tensor, rows: Tensor) -> Tensor:
+        images = [torch.cat([token[None], image]) for image in patches]
+        return torch.stack([x + chosen(rows, x) for x in images])
+
+    return front
+
+
+def _zero_first(rows: Tensor) -> Tensor:
+    return torch.cat([torch.zeros_like(rows[:1]), rows[1:]])
+
+
+def _by_place_in_the_batch(
+    patches: Tensor, token: Tensor, rows: Tensor
+) -> Tensor:
+    bare = _entering(lambda rows, tokens: 0 * tokens)
+    return bare(patches, token, rows) + rows[: len(patches), None]
+
+
+def _running_on(patches: Tensor, token: Tensor, rows: Tensor) -> Tensor:
+    bare = _entering(lambda rows, tokens: 0 * tokens)
+    tokens = bare(patches, token, rows)
+    count = tokens.shape[0] * tokens.shape[1]
+    return tokens + rows[:count].view_as(tokens)

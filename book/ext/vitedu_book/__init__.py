@@ -14,9 +14,11 @@ from . import (
     images,
     ledgers,
     metadata,
+    planner,
     quizzes,
     reference,
     scripts,
+    teaching,
     widget_state,
 )
 
@@ -29,9 +31,11 @@ PARTS = (
     images,
     ledgers,
     metadata,
+    planner,
     quizzes,
     reference,
     scripts,
+    teaching,
     widget_state,
 )
 

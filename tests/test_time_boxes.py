@@ -1,0 +1,125 @@
+"""The time box of each chapter says what was measured."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from test_notebooks import CHAPTERS, ROOT, read
+
+from tools import time_boxes
+
+each_chapter = pytest.mark.parametrize(
+    "path", CHAPTERS, ids=lambda path: path.stem
+)
+BOXES = time_boxes.read(ROOT)
+OLD = "**Time:** about an hour."
+
+
+def test_every_chapter_has_its_box():
+    assert [*BOXES["chapters"]] == [path.stem for path in CHAPTERS]
+
+
+@each_chapter
+def test_a_chapter_says_what_the_file_says(path):
+    box = BOXES["chapters"][path.stem]
+    wanted = time_boxes.sentence(box, BOXES["cores"])
+    assert time_boxes.SENTENCE.findall(read(path).cells[0].source) == [wanted]
+
+
+@each_chapter
+def test_the_minutes_are_those_of_the_chapter_as_it_is(path):
+    box, now = BOXES["chapters"][path.stem], time_boxes.reading(read(path))
+    assert [*box["sections"]] == [*now["sections"]]
+    for kind in ("reading", "exercises"):
+        assert box[kind] == pytest.approx(now[kind], rel=0.1)
+    apart = box["sections"]["exercises"]
+    total = sum(box["sections"].values()) - apart
+    assert box["reading"] == pytest.approx(total, abs=1.5)
+    assert box["exercises"] == pytest.approx(apart, abs=0.5)
+
+
+@each_chapter
+def test_the_runs_have_been_measured(path):
+    box = BOXES["chapters"][path.stem]
+    assert 1 < box["seconds"] < 900
+    assert 200 < box["peak_mib"] < 8000  # PyTorch alone takes 200
+
+
+def test_the_sentence_rounds_up():
+    box = {"reading": 52, "exercises": 25, "seconds": 23.1, "peak_mib": 573}
+    assert time_boxes.sentence(box, 2) == (
+        "**Time:** 52 minutes of reading, 25 minutes of exercises. "
+        "The chapter runs in 24 s and needs 0.7 GB of memory on two cores."
+    )
+    assert time_boxes.sentence(box, 8).endswith("on 8 cores.")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """A book of one chapter, whose kernel and its child take memory."""
+    code = (
+        "import subprocess, sys\n"
+        "kept = bytearray(60 * 2**20)\n"
+        "child = 'import time; x = bytearray(90 * 2**20); time.sleep(0.4)'\n"
+        "subprocess.run([sys.executable, '-c', child], check=True)\n"
+    )
+    notebook = new_notebook(
+        cells=[
+            new_markdown_cell(f"# 1. A\n\n{OLD}", id="title"),
+            new_code_cell(code, id="code"),
+            new_markdown_cell("## Exercises", id="ask"),
+            new_markdown_cell("**Exercise 1.1: predict.**", id="ask-1"),
+        ]
+    )
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "book").mkdir()
+    nbformat.write(notebook, tmp_path / "chapters" / "01-a.ipynb")
+    return tmp_path
+
+
+def test_a_chapter_is_run_and_its_box_written(book, monkeypatch, capsys):
+    monkeypatch.setenv("VITEDU_BUILD", "")
+    time_boxes.measure(book)
+    assert capsys.readouterr().out.startswith("01-a {")
+    facts = time_boxes.read(book)
+    box = facts["chapters"]["01-a"]
+    assert box["exercises"] == 4
+    assert 0.4 < box["seconds"] < 60
+    assert box["peak_mib"] > 60 + 90
+    path = book / "chapters" / "01-a.ipynb"
+    cells = read(path).cells
+    assert cells[0].source.endswith(time_boxes.sentence(box, facts["cores"]))
+    assert cells[1].outputs == []
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_reading_is_refreshed_without_a_run(book, monkeypatch):
+    old = {"seconds": 3, "peak_mib": 500}
+    time_boxes.write(book, {"cores": 2}, {"01-a": old})
+    monkeypatch.setattr(time_boxes, "run", None)
+    time_boxes.refresh(book)
+    new = time_boxes.read(book)["chapters"]["01-a"]
+    assert old.items() <= new.items()
+    assert new["exercises"] == 4
+    before = (book / time_boxes.FILE).read_bytes()
+    time_boxes.refresh(book)
+    assert (book / time_boxes.FILE).read_bytes() == before
+
+
+def test_a_chapter_that_was_never_run_is_named(book):
+    time_boxes.write(book, {"cores": 2}, {})
+    with pytest.raises(ValueError, match="01-a must have been run"):
+        time_boxes.refresh(book)
+
+
+def test_a_chapter_without_the_sentence_is_named(book):
+    path = book / "chapters" / "01-a.ipynb"
+    path.write_text(path.read_text().replace("Time:", "Times:"))
+    with pytest.raises(ValueError, match=r"01-a.ipynb must have one .* 0"):
+        time_boxes.state(path, "**Time:** none")
+
+
+def test_another_option_is_refused():
+    with pytest.raises(SystemExit, match="the only option is --reading"):
+        time_boxes.main("--all")

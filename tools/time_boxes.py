@@ -1,0 +1,209 @@
+"""How long each chapter takes: to read, to solve and to run.
+
+    python -m tools.time_boxes              run every chapter and measure it
+    python -m tools.time_boxes --reading    only the times of reading, anew
+
+Both write `book/time-boxes.json` and the sentence that begins with
+"**Time:**" on the first screen of each chapter. Times of reading follow the
+model of `tools.reading`.
+"""
+
+import json
+import math
+import os
+import platform
+import re
+import sys
+import threading
+import time
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import psutil
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from tools.reading import EXERCISES, sections
+from vitedu.whole_files import write_whole
+
+ROOT = Path(__file__).parent.parent
+CHAPTERS = "chapters/[0-9]*.ipynb"
+FILE = "book/time-boxes.json"
+PAUSE = 0.05  # seconds between two looks at the memory
+SENTENCE = re.compile(r"\*\*Time:\*\*.*")
+
+
+class MemoryWatch(threading.Thread):
+    """Looks at the memory of a process and its children until stopped.
+
+    Attributes:
+        peak: The largest sum seen, in bytes.
+    """
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0
+        self._process = psutil.Process(pid)
+        self._stopped = threading.Event()
+
+    def run(self) -> None:
+        """Look, and look again."""
+        while not self._stopped.wait(PAUSE):
+            self.peak = max(self.peak, self._now())
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopped.set()
+        self.join()
+
+    def _now(self) -> int:
+        total = 0
+        for process in (self._process, *self._process.children(True)):
+            try:
+                total += process.memory_info().rss
+            except psutil.NoSuchProcess:
+                continue
+        return total
+
+
+def run(path: Path) -> dict[str, float]:
+    """Run a notebook in a kernel of its own; return seconds and memory.
+
+    The seconds include the start of the kernel, the memory what PyTorch
+    takes. Nothing is written.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: A cell fails.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    folder = {"metadata": {"path": str(path.parent)}}
+    client = NotebookClient(notebook, timeout=900, resources=folder)
+    start = time.perf_counter()
+    with client.setup_kernel():
+        watch = MemoryWatch(client.km.provisioner.pid)
+        watch.start()
+        try:
+            for index, cell in enumerate(notebook.cells):
+                client.execute_cell(cell, index)
+        finally:
+            watch.stop()
+        seconds = time.perf_counter() - start
+    return {
+        "seconds": round(seconds, 1),
+        "peak_mib": round(watch.peak / 2**20),
+    }
+
+
+def reading(notebook: NotebookNode) -> dict[str, Any]:
+    """Return the minutes of a chapter: to read, to solve, of each section."""
+    found = {s.anchor: s.minutes for s in sections(notebook)}
+    exercises = found.get(EXERCISES, 0)
+    return {
+        "reading": round(sum(found.values()) - exercises),
+        "exercises": round(exercises),
+        "sections": {name: round(m, 1) for name, m in found.items()},
+    }
+
+
+def sentence(box: dict[str, Any], cores: int) -> str:
+    """Return what the first screen of a chapter says about its times.
+
+    Args:
+        box: The entry of the chapter.
+        cores: How many processor cores it was measured on.
+    """
+    gigabytes = math.ceil(box["peak_mib"] * 2**20 / 1e8) / 10
+    return (
+        f"**Time:** {box['reading']} minutes of reading, "
+        f"{box['exercises']} minutes of exercises. The chapter runs in "
+        f"{math.ceil(box['seconds'])} s and needs {gigabytes} GB of memory "
+        f"on {'two' if cores == 2 else cores} cores."
+    )
+
+
+def state(path: Path, text: str) -> None:
+    """Put the sentence into the first cell of a chapter.
+
+    Raises:
+        ValueError: The cell has no such sentence, or several.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    first = notebook.cells[0]
+    first.source, found = SENTENCE.subn(text, first.source)
+    if found != 1:
+        raise ValueError(
+            f"{path.name} must have one line with '**Time:**' in its first "
+            f"cell, got {found}"
+        )
+    whole = nbformat.writes(notebook, indent=1, sort_keys=True) + "\n"
+    if whole != path.read_text(encoding="utf-8"):
+        write_whole(path, whole.encode())
+
+
+def read(root: Path) -> dict[str, Any]:
+    """Return the file of a book."""
+    return json.loads((root / FILE).read_text(encoding="utf-8"))
+
+
+def write(root: Path, facts: dict, chapters: dict[str, dict]) -> None:
+    """Write the file, one chapter a line, so that a change is a line."""
+    head = json.dumps(facts, indent=1)
+    lines = ",\n".join(
+        f"  {json.dumps(name)}: {json.dumps(box)}"
+        for name, box in chapters.items()
+    )
+    whole = f'{head[:-2]},\n "chapters": {{\n{lines}\n }}\n}}\n'
+    write_whole(root / FILE, whole.encode())
+
+
+def refresh(root: Path) -> None:
+    """Write the times of reading anew; those of running stay.
+
+    Raises:
+        ValueError: A chapter has never been measured.
+    """
+    facts = read(root)
+    _write_all(root, facts, facts.pop("chapters"))
+
+
+def measure(root: Path) -> None:
+    """Run all chapters, one after another, and write what came out."""
+    os.environ["VITEDU_BUILD"] = "1"
+    measured = {}
+    for path in sorted(root.glob(CHAPTERS)):
+        measured[path.stem] = run(path)
+        print(path.stem, measured[path.stem], flush=True)
+    facts = {
+        "script": "tools/time_boxes.py",
+        "python": platform.python_version(),
+        "torch": version("torch").partition("+")[0],
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+    }
+    _write_all(root, facts, measured)
+
+
+def _write_all(root: Path, facts: dict, measured: dict[str, dict]) -> None:
+    boxes = {}
+    for path in sorted(root.glob(CHAPTERS)):
+        if path.stem not in measured:
+            raise ValueError(
+                f"{path.stem} must have been run: python -m tools.time_boxes"
+            )
+        kept = {k: measured[path.stem][k] for k in ("seconds", "peak_mib")}
+        boxes[path.stem] = kept | reading(nbformat.read(path, as_version=4))
+        state(path, sentence(boxes[path.stem], facts["cores"]))
+    write(root, facts, boxes)
+
+
+def main(*options: str) -> None:
+    """Measure everything, or with `--reading` only the reading."""
+    if options not in ((), ("--reading",)):
+        raise SystemExit(f"the only option is --reading, got {options}")
+    (refresh if options else measure)(ROOT)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
