@@ -69,7 +69,6 @@ Tools of the book
     trials             what a reader wrote runs in time, and leaves nothing
     progress           what a reader has tried and got right
     judging            verdicts on answers
-    galleries          which cause made which curve
     checks             proofs of equality, and all that chapters judge with
 
 Exercises
