@@ -26,7 +26,7 @@ def _causes() -> dict[str, str]:
         "gradients kept": "while old gradients agree with new ones, both "
         "losses fall; later they drive it past its aim.",
         "labels shuffled": "the images would say nothing about the labels, "
-        "and no step brings the test loss below guessing.",
+        "and no step brings the test loss far below guessing.",
         "softmax twice": "no answer is then sure enough to cost under 1.46.",
         "few images": "30 images are soon known by heart, and then cost "
         "nearly nothing; they say too little about all others.",
