@@ -66,7 +66,6 @@ MAY_IMPORT = {
     "trials": "",
     "progress": "whole_files",
     "judging": "progress trials",
-    "galleries": "judging",
     "checks": "masks attention judging progress",
 }
 MODULES = sorted(LIBRARY.glob("*.py"))

@@ -1217,7 +1217,6 @@ EXEMPT = {
     "judging.judge_number": JUDGES,
     "judging.judge_function": JUDGES,
     "judging.judge_letters": JUDGES,
-    "galleries.judge_pairs": JUDGES,
     "judging.exercise": "a decorator; see test_judging",
     "judging.Hints": RESULT,
     "judging.Verdict": RESULT,

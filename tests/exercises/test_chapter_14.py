@@ -193,25 +193,24 @@ def test_eight_runs_accepts_the_names():
     assert check.eight_runs(dict(sorted(check.RUNS.items(), reverse=True)))
 
 
-# Of two exchanged names, the one whose curve comes first is spoken about.
 @pytest.mark.parametrize(
     ("curve", "said", "cannot", "seen"),
     [
-        ("labels shuffled", "few images", "soon known by heart", "only climb"),
-        ("labels shuffled", "healthy", "both losses near 0", "only climb"),
-        ("healthy", "softmax twice", "a loss below 1.46", "end near 0"),
-        ("few images", "gradients kept", "drive it past its aim", "first to"),
+        ("labels shuffled", "few images", "known by heart", "from the start"),
+        ("labels shuffled", "healthy", "end near 0, and stay", "climbs from"),
+        ("healthy", "softmax twice", "cost under 1.46", "end near 0."),
+        ("few images", "labels shuffled", "brings the test loss", "first to"),
         ("wrong weights", "rate too low", "fall all the time", "are flat"),
         ("rate too high", "gradients kept", "agree with new", "leap up first"),
-        ("rate too low", "softmax twice", "sure enough", "at each step"),
-        ("softmax twice", "gradients kept", "past its aim", "halfway down"),
+        ("rate too low", "wrong weights", "no loss can move", "at each step"),
+        ("softmax twice", "few images", "too little about", "halfway down"),
+        ("gradients kept", "rate too high", "within the first", "climb back"),
     ],
 )
 def test_eight_runs_says_why_not(curve, said, cannot, seen):
     letters = {name: letter for letter, name in check.RUNS.items()}
-    swapped = {letters[curve]: said, letters[said]: curve}
-    message = check.eight_runs(check.RUNS | swapped).message
-    assert message.startswith(f"{letters[curve]} cannot be '{said}': ")
+    message = check.eight_runs({letters[curve]: said}).message
+    assert message.startswith(f"{letters[curve]} is not '{said}': ")
     assert cannot in message
     assert seen in message
 

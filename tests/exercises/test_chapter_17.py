@@ -186,22 +186,26 @@ def test_six_data_sets_accepts_the_names():
     assert check.six_data_sets(dict(sorted(check.DATA.items(), reverse=True)))
 
 
-# Of two exchanged names, the one whose curve comes first is spoken about.
 @pytest.mark.parametrize(
     ("curve", "said", "cannot", "seen"),
     [
         ("few images", "other pixels", "they alone", "stay near 60 %"),
         ("few images", "healthy", "near 90 %", "stay near 60 %"),
         ("wrong labels", "too much variation", "stays lowest", "fall again"),
-        ("too much variation", "healthy", "300 images", "ends far down"),
-        ("healthy", "test in training", "by heart like all", "near 90 %"),
+        ("too much variation", "healthy", "300 images bring", "ends far down"),
+        ("healthy", "test in training", "by heart like all", "near 90 %."),
+        (
+            "other pixels",
+            "few images",
+            "stay far below them",
+            "far below both",
+        ),
         ("test in training", "other pixels", "new images do not", "reach 100"),
     ],
 )
 def test_six_data_sets_says_why_not(curve, said, cannot, seen):
     letters = {name: letter for letter, name in check.DATA.items()}
-    swapped = {letters[curve]: said, letters[said]: curve}
-    message = check.six_data_sets(check.DATA | swapped).message
-    assert message.startswith(f"{letters[curve]} cannot be '{said}': ")
+    message = check.six_data_sets({letters[curve]: said}).message
+    assert message.startswith(f"{letters[curve]} is not '{said}': ")
     assert cannot in message
     assert seen in message

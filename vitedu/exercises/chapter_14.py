@@ -8,44 +8,40 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
-from vitedu.galleries import judge_pairs
+from vitedu.checks import (
+    Verdict,
+    exercise,
+    judge_function,
+    judge_letters,
+    judge_number,
+)
 
-_MAKES = {
-    "healthy": "a healthy run brings both losses near 0, and keeps them "
-    "there.",
-    "rate too high": "such a rate throws both losses far above guessing "
-    "within the first steps.",
-    "rate too low": "both losses would fall all the time, and not get far.",
-    "gradients kept": "while old gradients agree with new ones, both losses "
-    "fall; later they drive it past its aim.",
-    "labels shuffled": "the images then say nothing about the labels, and no "
-    "step brings the test loss below guessing.",
-    "softmax twice": "no answer is then sure enough for a loss below 1.46.",
-    "few images": "30 images are soon known by heart, with a training loss "
-    "near 0, and say too little about all others.",
-    "wrong weights": "the network stays what it was: no loss can move.",
-}
-_SEEN = {
-    "healthy": "Here both losses end near 0.",
-    "rate too high": "Here both losses leap up first of all.",
-    "rate too low": "Here both losses fall a little at each step.",
-    "gradients kept": "Here both losses fall first, and then climb back.",
-    "labels shuffled": "Here the training loss falls, the other only climbs.",
-    "softmax twice": "Here both losses come to rest halfway down.",
-    "few images": "Here the training loss is the first to be near 0.",
-    "wrong weights": "Here both lines are flat from end to end.",
-}
+
+def _causes() -> dict[str, str]:
+    return {
+        "healthy": "both losses would end near 0, and stay there.",
+        "rate too high": "such a rate throws both losses far above guessing "
+        "within the first steps.",
+        "rate too low": "both losses would fall all the time, but not far.",
+        "gradients kept": "while old gradients agree with new ones, both "
+        "losses fall; later they drive it past its aim.",
+        "labels shuffled": "the images would say nothing about the labels, "
+        "and no step brings the test loss far below guessing.",
+        "softmax twice": "no answer is then sure enough to cost under 1.46.",
+        "few images": "30 images are soon known by heart, and then cost "
+        "nearly nothing; they say too little about all others.",
+        "wrong weights": "the network stays what it was: no loss can move.",
+    }
+
+
 RUNS = dict(
-    zip("ABCDEFGH", random.Random(4).sample(sorted(_MAKES), 8), strict=True)
+    zip("ABCDEFGH", random.Random(4).sample(sorted(_causes()), 8), strict=True)
 )
 
 
 @exercise(
-    "What becomes a token, and is anything a token that is no part of the "
-    "image?",
-    "Count the patches along one side, then in the whole square. What stands "
-    "in front of the sequence?",
+    "What becomes a token, and is there one that is no part of the image?",
+    "Count the patches along one side. What stands in front of them all?",
 )
 def num_tokens(answer: int | None) -> Verdict:
     """Check exercise 14.1: the tokens of a ViT-B/16 at 224 x 224 pixels."""
@@ -68,8 +64,7 @@ def num_tokens(answer: int | None) -> Verdict:
     "Which four numbers say in which patch a pixel lies, and where in it?",
     "Give the rows of patches and the rows inside a patch an axis of their "
     "own, likewise the columns.",
-    "Only when the axes stand in the right order, flatten: first the two "
-    "that count patches, then the three inside a patch.",
+    "Flatten last: the two axes that count patches, and the three inside.",
 )
 def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches."""
@@ -88,9 +83,7 @@ def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
         "of a whole line of the image, not of a square.": naive,
         "you moved the channels to the end, but a row of yours holds pixels "
         "of a whole line of the image, not of a square.": (
-            lambda images, p: images.movedim(1, -1).reshape(
-                len(images), -1, images.shape[1] * p * p
-            )
+            lambda x, p: x.movedim(1, -1).reshape(naive(x, p).shape)
         ),
         "your patches run down the columns; they should run along the rows, "
         "as one reads.": cut("b (s r) (p q c)"),
@@ -117,12 +110,10 @@ def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
 
 
 @exercise(
-    "All 1,000 targets enter the loss. What should the network answer, so "
-    "that it pays least?",
+    "All 1,000 targets enter the loss. Which answer pays least?",
     "Its best answer is the targets themselves. What are they: who shares "
     "the 0.1, and is the right class among them?",
-    "Each class costs its target times the logarithm of its target, with a "
-    "minus. Two kinds of classes are enough to add up.",
+    "Each class costs its target times -ln of it. Who has which target?",
 )
 def smallest_loss(answer: float | None) -> Verdict:
     """Check exercise 14.3: the floor of the loss, 1,000 classes, 0.1."""
@@ -151,8 +142,7 @@ def smallest_loss(answer: float | None) -> Verdict:
 
 
 @exercise(
-    "Which of the images lose their branch, and what happens to those that "
-    "keep it?",
+    "Which images lose their branch, and what happens to the others?",
     "For a rate of 0.5, half of the branches are gone. By which factor must "
     "the others grow, so that the mean stays?",
     "One factor per image, zero or that growth. Which axes does it lack "
@@ -212,13 +202,24 @@ def skip_branches(candidate: Callable[..., Tensor]) -> Verdict:
 
 @exercise(
     "Where does each loss end: near 0, near guessing, or above it?",
-    "Which faults leave training and test alike, and which pull them apart? "
-    "Only what is true of some images alone can do that.",
+    "Which faults leave training and test alike, which pull them apart?",
     "Ask of each fault what it makes impossible. Can a loss still move?",
 )
 def eight_runs(answer: dict[str, str] | None) -> Verdict:
     """Check exercise 14.5: which fault made which curve."""
-    return judge_pairs(answer, RUNS, "each has its cause.", _MAKES, _SEEN)
+    seen = {
+        "healthy": "Here both losses end near 0.",
+        "rate too high": "Here both losses leap up first of all.",
+        "rate too low": "Here both losses fall a little at each step.",
+        "gradients kept": "Here both losses fall first, and then climb back.",
+        "labels shuffled": "Here the test loss climbs from the start.",
+        "softmax twice": "Here both losses come to rest halfway down.",
+        "few images": "Here the training loss is the first to be near 0.",
+        "wrong weights": "Here both lines are flat from end to end.",
+    }
+    return judge_letters(
+        answer, RUNS, lambda said, right: f"{_causes()[said]} {seen[right]}"
+    )
 
 
 def _loop(

@@ -7,39 +7,34 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
-from vitedu.galleries import judge_pairs
+from vitedu.checks import (
+    Verdict,
+    exercise,
+    judge_function,
+    judge_letters,
+    judge_number,
+)
 
-_MAKES = {
-    "healthy": "300 images of the right kind bring the test images and the "
-    "new ones near 90 %, together.",
-    "few images": "40 images are known by heart at once, and both the test "
-    "images and the new ones stay far below them, together.",
-    "test in training": "the test images are then learned by heart like all "
-    "others, so their line ends with that of training.",
-    "too much variation": "what is drawn for training is then harder than any "
-    "image as it is, so the training line stays lowest.",
-    "wrong labels": "wrong labels can only be learned by heart, and that "
-    "comes late: what was known of other images is lost again.",
-    "other pixels": "only the test images have other pixels, so they alone "
-    "fall behind, and new images do not.",
-}
-_SEEN = {
-    "healthy": "Here the test images and the new ones end near 90 %, below "
-    "training.",
-    "few images": "Here training is at 100 % first of all, and the two other "
-    "lines stay near 60 %.",
-    "test in training": "Here the test images reach 100 % with training, and "
-    "the new ones do not.",
-    "too much variation": "Here training ends far down, with the other two "
-    "lines above it.",
-    "wrong labels": "Here the test images and the new ones rise first and "
-    "fall again, while training rises slowly all the time.",
-    "other pixels": "Here the new images go near training, and the test "
-    "images stay far below both.",
-}
+
+def _causes() -> dict[str, str]:
+    return {
+        "healthy": "300 images bring the test images and the new ones near "
+        "90 %, together.",
+        "few images": "40 images are known by heart at once, and the test "
+        "images and the new ones stay far below them, together.",
+        "test in training": "the test images are learned by heart like all "
+        "others, so their line ends with that of training.",
+        "too much variation": "what is drawn for training is harder than any "
+        "image as it is, so the training line stays lowest.",
+        "wrong labels": "wrong labels can only be learned by heart, and that "
+        "comes late: what was known of other images is lost again.",
+        "other pixels": "only the test images have other pixels, so they "
+        "alone fall behind, and new images do not.",
+    }
+
+
 DATA = dict(
-    zip("ABCDEF", random.Random(2).sample(sorted(_MAKES), 6), strict=True)
+    zip("ABCDEF", random.Random(2).sample(sorted(_causes()), 6), strict=True)
 )
 
 
@@ -210,4 +205,19 @@ def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
 )
 def six_data_sets(answer: dict[str, str] | None) -> Verdict:
     """Check exercise 17.4: which data made which curves."""
-    return judge_pairs(answer, DATA, "each has its cause.", _MAKES, _SEEN)
+    seen = {
+        "healthy": "Here the test images and the new ones end near 90 %.",
+        "few images": "Here training is at 100 % first of all, and the other "
+        "two lines stay near 60 %.",
+        "test in training": "Here the test images reach 100 % with training, "
+        "and the new ones do not.",
+        "too much variation": "Here training ends far down, with the other "
+        "two lines above it.",
+        "wrong labels": "Here the test images and the new ones rise first and "
+        "fall again, while training rises slowly all the time.",
+        "other pixels": "Here the new images go near training, and the test "
+        "images stay far below both.",
+    }
+    return judge_letters(
+        answer, DATA, lambda said, right: f"{_causes()[said]} {seen[right]}"
+    )
