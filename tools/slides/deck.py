@@ -117,7 +117,7 @@ def slides_of(blocks: list[Tag], kicker: str) -> list[Slide]:
     """Return the slides of blocks; the last words join what they end."""
     slides = []
     grouped = list(beats(blocks))
-    for beat, after in zip(grouped, [*grouped[1:], Beat()], strict=True):
+    for beat, after in zip(grouped, [*grouped[1:], Beat()], strict=False):
         if not beat.prose:
             beat.more += after.prose
         made = list(of_beat(beat, kicker))
