@@ -17,7 +17,7 @@ def paragraph(markup):
     [
         ("One. Two.", ["One.", "Two."]),
         ("Is it? It is.", ["Is it?", "It is."]),
-        ("By 0.5, e.g. here. Then", ["By 0.5, e.g. here.", "Then"]),
+        ("By 0.5, e.g. <i>f</i>. So", ["By 0.5, e.g. <i>f</i>.", "So"]),
         ("He said “no.” Then", ["He said “no.”", "Then"]),
         ("Ends. <code>f</code> runs.", ["Ends.", "<code>f</code> runs."]),
         ("<strong>Step.</strong> Do a. B.",
