@@ -26,7 +26,7 @@ def a_check(number, name="half"):
 
     check.__name__ = name
     check.__doc__ = f"Check exercise {number}: a half."
-    return exercise(check)
+    return exercise("A hint.")(check)
 
 
 def rows():
@@ -50,6 +50,12 @@ def test_tries_are_counted_and_right_stays_right():
     other(1)
     assert rows() == {"2.1": ("right", 3), "10.2": ("not yet", 1)}
     assert "1 of 2 right" in repr(table())
+
+
+def test_no_answer_is_no_try():
+    check = a_check("1.1")
+    assert not check(None)
+    assert rows() == {"1.1": ("not tried", 0)}
 
 
 def test_a_solution_of_the_book_does_not_count():
