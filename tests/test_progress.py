@@ -52,6 +52,12 @@ def test_tries_are_counted_and_right_stays_right():
     assert "1 of 2 right" in repr(table())
 
 
+def test_no_answer_is_no_try():
+    check = a_check("1.1")
+    assert not check(None)
+    assert rows() == {"1.1": ("not tried", 0)}
+
+
 def test_a_solution_of_the_book_does_not_count():
     check = a_check("1.1")
     check(0.5).must_be_right()

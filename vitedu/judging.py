@@ -82,7 +82,7 @@ def exercise(
     The docstring begins with "Check exercise 5.2: ". An answer has
     `trials.SECONDS` to run; one that stops the program, runs too long or
     leaves a setting changed gets a verdict that says so, and nothing is left
-    for the next check.
+    for the next check. None is no answer yet, and no try.
 
     Args:
         hints: One to three, each of which says more than the one before. The
@@ -111,7 +111,8 @@ def exercise(
         @functools.wraps(check)
         def judged(answer: object) -> Verdict:
             verdict = _judged(check, answer)
-            progress.count_try(number, verdict)
+            if answer is not None:
+                progress.count_try(number, verdict)
             return verdict
 
         judged.hints = Hints(hints)
