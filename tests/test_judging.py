@@ -195,7 +195,7 @@ def test_a_check_says_which_exercise_it_is():
         """Check an answer."""
 
     with pytest.raises(ValueError, match=r"Check exercise N\.M"):
-        exercise("a hint")(check)
+        exercise("a hint", "another")(check)
 
 
 def test_hints_are_folded_away_each_in_the_one_before():
@@ -216,9 +216,11 @@ def test_words_of_a_hint_are_no_markup():
     assert "<p>a &lt;pad&gt;</p>" in judging.Hints(["a <pad>"])._repr_html_()
 
 
-@pytest.mark.parametrize("hints", [(), ("one", "two", "three", "four")])
-def test_hints_are_one_to_three(hints):
-    with pytest.raises(ValueError, match="hints must be one to three, got"):
+@pytest.mark.parametrize(
+    "hints", [(), ("one",), ("one", "two", "three", "four")]
+)
+def test_hints_are_two_or_three(hints):
+    with pytest.raises(ValueError, match="hints must be two or three, got"):
         exercise(*hints)
 
 

@@ -26,7 +26,7 @@ def a_check(number, name="half"):
 
     check.__name__ = name
     check.__doc__ = f"Check exercise {number}: a half."
-    return exercise("A hint.")(check)
+    return exercise("A hint.", "Another.")(check)
 
 
 def rows():

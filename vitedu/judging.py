@@ -85,18 +85,18 @@ def exercise(
     for the next check. None is no answer yet, and no try.
 
     Args:
-        hints: One to three, each of which says more than the one before. The
+        hints: Two or three, each of which says more than the one before. The
             check carries them as its attribute ``hints``.
 
     Raises:
         TypeError: A hint is not a string.
-        ValueError: There is no hint or more than three, or the docstring
-            begins in another way.
+        ValueError: There are fewer than two or more than three hints, or
+            the docstring begins in another way.
     """
     for hint in hints:
         require.instance("hints", hint, str)
-    if not 1 <= len(hints) <= 3:
-        raise ValueError(f"hints must be one to three, got {len(hints)}")
+    if len(hints) not in (2, 3):
+        raise ValueError(f"hints must be two or three, got {len(hints)}")
 
     def decorate(check: Callable[..., Verdict]) -> Callable[..., Verdict]:
         found = _EXERCISE.match(check.__doc__ or "")
