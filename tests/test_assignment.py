@@ -198,3 +198,17 @@ def test_the_progress_file_counts_without_otter(tmp_path):
     assert '"5.2": {"name": "multi head", "right": true' in done
     report = (tmp_path / "ben.html").read_text(encoding="utf-8")
     assert "the matrix after the heads is missing" in report
+
+
+def test_a_grader_that_dies_without_a_word_is_reported(tmp_path, monkeypatch):
+    def dies(folder, command, *rest):
+        if command == "run":
+            raise subprocess.CalledProcessError(-9, "otter", stderr="")
+
+    monkeypatch.setattr(grade, "_otter", dies)
+    for name in ("tests", "submissions"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "submissions" / "anna.ipynb").touch()
+    [row] = grade.grade(tmp_path)
+    assert row["points"] == ""
+    assert row["notes"] == "could not be graded: otter stopped with -9"

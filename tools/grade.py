@@ -50,7 +50,8 @@ def _row(folder: Path, student: str) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         return {"points": "", "notes": f"ran for more than {SECONDS} s"}
     except subprocess.CalledProcessError as error:
-        last = error.stderr.strip().splitlines()[-1]
+        said = error.stderr.strip() or f"otter stopped with {error.returncode}"
+        last = said.splitlines()[-1]
         return {"points": "", "notes": f"could not be graded: {last}"}
     text = (report / "results.json").read_text(encoding="utf-8")
     tests = [test for test in json.loads(text)["tests"] if "score" in test]
