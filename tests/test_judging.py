@@ -204,9 +204,9 @@ def test_hints_are_folded_away_each_in_the_one_before():
         "Add `x` to itself.",
     )
     assert doubles.hints._repr_html_() == (
-        "<details><summary>Hint 1</summary><p>Once is too little.</p>"
-        "<details><summary>Hint 2</summary><p>Add <code>x</code> to itself."
-        "</p></details></details>"
+        "<details><summary>Show hint 1</summary><p>Once is too little.</p>"
+        "<details><summary>Show hint 2</summary>"
+        "<p>Add <code>x</code> to itself.</p></details></details>"
     )
     assert "hints[0]" in repr(doubles.hints)
     assert "Once" not in repr(doubles.hints)

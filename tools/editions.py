@@ -72,11 +72,13 @@ def is_solution(cell: NotebookNode) -> bool:
 
 def student(notebook: NotebookNode) -> NotebookNode:
     """Return the notebook without its solutions; hints stay."""
-    edition = copy.deepcopy(notebook)
-    edition.cells = [cell for cell in edition.cells if not is_solution(cell)]
+    edition, cells = copy.deepcopy(notebook), []
     for cell in edition.cells:
         if cell.cell_type == "markdown":
             cell.source = SOLUTION.sub("", cell.source).rstrip("\n")
+        if cell.source and not is_solution(cell):
+            cells.append(cell)
+    edition.cells = cells
     return edition
 
 

@@ -68,7 +68,7 @@ class Hints(tuple[str, ...]):
         for number, hint in reversed(list(enumerate(self, 1))):
             text = _CODE.sub(r"<code>\1</code>", html.escape(hint))
             inner = (
-                f"<details><summary>Hint {number}</summary>"
+                f"<details><summary>Show hint {number}</summary>"
                 f"<p>{text}</p>{inner}</details>"
             )
         return inner
