@@ -190,7 +190,7 @@ def curves_of_copiers(answer: object) -> Verdict:
         "no shift": "where the token that is read is the answer, there is "
         "nothing to look for, and nothing to say when it writes.",
         "padding counted": "padding is guessed at once, which makes the mean "
-        "small from the start; the writing does not suffer.",
+        "small from the start; it still writes most pairs right.",
         "rate too high": "at a rate too high a model does not even learn its "
         "training pairs.",
     }

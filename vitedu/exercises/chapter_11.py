@@ -101,7 +101,7 @@ def colour_patches(candidate: Callable[..., Tensor]) -> Verdict:
     """Check exercise 11.3: ``candidate(images, p1, p2)`` cuts colours, too."""
     wrong = {
         "grey images come out right. In colour, the first green number of "
-        "image 0 stands in row 4 of your table; it belongs into row 0.": (
+        "image 0 stands in row 4 of your table; it belongs in row 0.": (
             _windows((0, 1, 2, 3, 4, 5))
         ),
         "you cut the lines of the image, not its squares: a reshape alone "

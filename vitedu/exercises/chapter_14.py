@@ -247,10 +247,10 @@ def _loop(
 
 
 @exercise(
-    "What could be different in the second epoch, other than the weights? "
-    "Print what you suspect, once per epoch.",
-    "`evaluate` is right, but does it leave everything as it was? The "
-    "docstring of `accuracy` says so in one sentence.",
+    "In which mode is the model when the first epoch begins, and in which "
+    "when the second does? Print `model.training` there.",
+    "`evaluate` is right, but does it leave everything as it was? What "
+    "`help(accuracy)` prints says so in one sentence.",
     "Who tells a layer such as dropout that this is training, and when?",
 )
 def training_and_measuring(candidate: Callable[..., list[float]]) -> Verdict:
