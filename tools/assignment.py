@@ -88,13 +88,14 @@ def write(chapter: str, folder: Path) -> None:
     Raises:
         ValueError: There is no such chapter.
     """
-    found = {name[:2]: name for name in editions.chapters()}
+    notebooks = editions.chapters()
+    found = {name[:2]: name for name in notebooks}
     if chapter not in found:
         raise ValueError(
             f"chapter must be one of {', '.join(found)}, got {chapter!r}"
         )
     name = found[chapter]
-    notebook, tests = prepare(name, editions.chapters()[name])
+    notebook, tests = prepare(name, notebooks[name])
     shutil.rmtree(folder / "tests", ignore_errors=True)
     (folder / "tests").mkdir(parents=True)
     files = {f"tests/{test}.py": source for test, source in tests.items()}
