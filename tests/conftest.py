@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tally
 import typechecked
 
 ROOT = Path(__file__).parent.parent
@@ -13,7 +14,10 @@ typechecked.switch_on()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let nbmake leave the executed chapters to the build of the site."""
+    """Count verdicts; let nbmake leave its chapters to the site's build."""
+    # With several processes, the one that hears of all tests counts.
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(tally.Tally())
     if not config.option.nbmake:
         return
     from nbmake import pytest_items

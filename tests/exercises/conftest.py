@@ -1,8 +1,4 @@
-"""Write down every verdict of a check, if `test_tally` asks for it."""
-
-import json
-import os
-from pathlib import Path
+"""Note every verdict of a check, for the tally of the run."""
 
 import pytest
 
@@ -10,17 +6,13 @@ from vitedu import progress
 
 
 @pytest.fixture(autouse=True)
-def verdicts_are_written(request, monkeypatch):
-    """Append exercise, verdict and test to the file named in VITEDU_TALLY."""
-    path = os.environ.get("VITEDU_TALLY")
-    if path is None:
-        return
+def verdicts_are_noted(request, monkeypatch):
+    """Keep exercise, verdict and message in the report of the test."""
     count_try = progress.count_try
 
-    def write(number, verdict):
+    def note(number, verdict):
         count_try(number, verdict)
-        entry = [number, verdict.right, verdict.message, request.node.nodeid]
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
+        entry = (number, verdict.right, verdict.message)
+        request.node.user_properties.append(("verdict", entry))
 
-    monkeypatch.setattr(progress, "count_try", write)
+    monkeypatch.setattr(progress, "count_try", note)

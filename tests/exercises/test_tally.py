@@ -1,73 +1,24 @@
-"""Each check is tried with enough answers: right ones and wrong ones.
+"""The tally misses what is missing; `tally.py` says when a run fails."""
 
-The other tests of this folder run once more in a process of their own, which
-writes down every verdict.
-"""
+import tally
 
-import json
-import os
-import re
-import subprocess
-import sys
-from collections import defaultdict
-from pathlib import Path
-
-import pytest
-
-from tools.editions import EXERCISE, chapters
-
-# What a check says to an answer whose thought it does not know.
-NO_THOUGHT = re.compile(
-    r"write your prediction|returned NoneType|is not it\.$|"
-    r"a number is off by|the shape is \("
-)
-NUMBERS = [
-    number
-    for notebook in chapters().values()
-    for cell in notebook.cells
-    for number in EXERCISE.findall(cell.source)
-]
+WRONG = [(False, f"that is {n}.", "a test") for n in range(tally.WRONG)]
+ENOUGH = [*[(True, "yes", "a test")] * tally.RIGHT, *WRONG]
 
 
-@pytest.fixture(scope="module")
-def verdicts(tmp_path_factory):
-    """Return what each check said: number -> (right, message, test)."""
-    path = tmp_path_factory.mktemp("tally") / "verdicts"
-    options = f"-q -n 0 -p no:cacheprovider --ignore {Path(__file__).name} ."
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options.split()],
-        cwd=Path(__file__).parent,
-        env=dict(os.environ, VITEDU_TALLY=str(path)),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
-    said = defaultdict(list)
-    for line in path.read_text(encoding="utf-8").splitlines():
-        number, *verdict = json.loads(line)
-        said[number].append(tuple(verdict))
-    return said
+def test_an_exercise_that_is_tried_enough_is_not_named():
+    numbers = [f"1.{n}" for n in range(40)]
+    assert tally.too_few(numbers, dict.fromkeys(numbers, ENOUGH)) == []
 
 
-def thoughts(said):
-    """Return the wrong answers whose thought a check named, each once."""
-    return {
-        (message, test)
-        for right, message, test in said
-        if not right and not NO_THOUGHT.search(message)
-    }
-
-
-def test_two_ways_are_right_and_five_wrong_ones_are_understood(verdicts):
-    few = {}
-    for number in NUMBERS:
-        said = verdicts[number]
-        right = sum(verdict[0] for verdict in said)
-        wrong = len(thoughts(said))
-        if right < 2 or wrong < 5:
-            few[number] = {"right": right, "wrong": wrong}
-    assert few == {}
-
-
-def test_two_hundred_wrong_answers_are_understood(verdicts):
-    assert sum(len(thoughts(said)) for said in verdicts.values()) >= 200
+def test_each_lack_is_named():
+    unknown = [*ENOUGH[:-1], (False, "7 is not it.", "a test")]
+    twice = [*ENOUGH[:-1], ENOUGH[-2]]
+    said = {"1.1": ENOUGH, "1.2": ENOUGH[1:], "1.3": unknown, "1.4": twice}
+    *lines, total = tally.too_few([*said, "1.5"], said)
+    assert [line[:14] for line in lines] == [
+        f"exercise {number}: " for number in ("1.2", "1.3", "1.4", "1.5")
+    ]
+    assert "1 right answers of 2" in lines[0]
+    assert "4 wrong ones of 5" in lines[1]
+    assert total == "18 wrong answers of 200 in the book"
