@@ -1,0 +1,133 @@
+"""Guesses and the five questions of the chapters: a reader chooses."""
+
+import pytest
+from pages import PAGES
+from playwright.sync_api import Locator, Page, expect
+
+GUESS = ".vitedu-predict"
+QUESTION = "#five-questions .vitedu-quiz"
+CHAPTERS = [path for path in PAGES if path.startswith("chapters/")]
+MOST_CELLS = 3
+
+# Which option of a box is chosen, and what is said: to each, and now.
+STATE = """box => {
+  const radios = [...box.querySelectorAll("input[type=radio]")];
+  const answers = [...box.querySelectorAll("[role=status] p")];
+  return {
+    chosen: radios.findIndex((radio) => radio.checked),
+    options: radios.length,
+    answers: answers.map((answer) => answer.textContent),
+    told: answers.filter((answer) => answer.checkVisibility(
+      { visibilityProperty: true })).map((answer) => answer.textContent),
+  };
+}"""
+
+# The cells that directly follow the cell of a box, and which of their
+# outputs can be seen. Outputs that are empty take no room in any case.
+FOLLOWING = """box => {
+  const seen = [];
+  let cell = box.closest(".cell").nextElementSibling;
+  while (cell?.classList.contains("cell")) {
+    const output = cell.querySelector(":scope > .cell_output");
+    seen.push(output ? output.checkVisibility() : null);
+    cell = cell.nextElementSibling;
+  }
+  return seen;
+}"""
+
+# The paragraph or list right after these cells, if there is one.
+NEXT_WORDS = """box => {
+  let next = box.closest(".cell").nextElementSibling;
+  for (let i = 0; i < 3 && next?.classList.contains("cell"); i += 1) {
+    next = next.nextElementSibling;
+  }
+  return next?.matches("p, ul") ? next.checkVisibility() : null;
+}"""
+
+
+def outputs(box: Locator) -> list[bool]:
+    """Return for each output that a box folds whether it can be seen."""
+    seen = box.evaluate(FOLLOWING)[:MOST_CELLS]
+    return [shown for shown in seen if shown is not None]
+
+
+def choose_each_option(page: Page, box: Locator) -> None:
+    """Choose by keyboard; each option is answered by words of its own."""
+    state = box.evaluate(STATE)
+    assert state["told"] == []
+    assert state["chosen"] == -1
+    said = []
+    box.get_by_role("radio").first.focus()
+    for number in range(state["options"]):
+        page.keyboard.press("ArrowDown" if number else "Space")
+        now = box.evaluate(STATE)
+        assert now["chosen"] == number
+        said += now["told"]
+    assert said == state["answers"]
+    assert len(set(said)) == state["options"]
+    assert sum(text.startswith("Right. ") for text in said) == 1
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_each_option_is_answered(open_page, site, path):
+    page = open_page(path)
+    guesses = page.locator(GUESS).all()
+    assert guesses
+    for box in guesses:
+        assert not any(outputs(box))
+        assert not box.evaluate(NEXT_WORDS)
+        choose_each_option(page, box)
+        assert all(outputs(box))
+        assert box.evaluate(NEXT_WORDS) is not False
+    # A guess may stand alone; then the answer itself is all there is.
+    assert sum(bool(outputs(box)) for box in guesses) > 0.5 * len(guesses)
+    questions = page.locator(QUESTION).all()
+    assert len(questions) == 5
+    for box in questions:
+        choose_each_option(page, box)
+    contents = page.locator("#pst-page-toc-nav")
+    assert "Five questions" in contents.inner_text()
+    links = page.locator("#five-questions a[download]").all()
+    assert len(links) == 2
+    for link in links:
+        file = (site.folder / path).parent / link.get_attribute("href")
+        assert file.resolve().stat().st_size > 1000
+
+
+def test_an_explanation_leads_to_its_section(open_page):
+    page = open_page(CHAPTERS[4])
+    box = page.locator(QUESTION).first
+    box.get_by_role("radio").first.check()
+    link = box.locator("[role=status] a").first
+    link.click()
+    name = page.url.partition("#")[2]
+    section = page.locator(f"section#{name}")
+    expect(section).to_be_in_viewport()
+    assert link.inner_text() in section.inner_text()
+
+
+def test_a_link_opens_the_output_it_leads_to(open_page):
+    path = "chapters/03-scaled-dot-product-attention.html"
+    folded = open_page(path).locator("#claim-broken-attentions-caught")
+    expect(folded).to_be_hidden()
+    linked = open_page(f"{path}#claim-broken-attentions-caught")
+    expect(linked.locator("#claim-broken-attentions-caught")).to_be_visible()
+
+
+def test_on_paper_everything_is_there(open_page):
+    page = open_page(CHAPTERS[2])
+    page.emulate_media(media="print")
+    for box in page.locator(GUESS).all():
+        assert all(outputs(box))
+        (told,) = box.evaluate(STATE)["told"]
+        assert told.startswith("Right. ")
+
+
+def test_the_boxes_fit_a_phone(open_page):
+    page = open_page(CHAPTERS[4], width=390)
+    for box in page.locator(f"{GUESS}, {QUESTION}").all():
+        size = box.bounding_box()
+        assert size["x"] >= 0
+        assert size["x"] + size["width"] <= 390
+        for label in box.locator("label").all():
+            assert label.bounding_box()["height"] >= 40
