@@ -37,7 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _stage(item: pytest.Item) -> int:
     if item.path.suffix == ".ipynb":
         return 1
-    return 2 if item.path.parent.name == "site" else 0
+    if item.path.parent.name != "site":
+        return 0
+    # While one process builds the site, another can test explorers.
+    return 3 if "site" in item.fixturenames else 2
 
 
 @pytest.fixture(scope="session")
