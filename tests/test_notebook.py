@@ -56,8 +56,9 @@ def test_set_up_makes_all_draws_equal():
 
 @pytest.mark.usefixtures("own_settings")
 def test_set_up_fixes_threads_and_style():
+    torch.set_num_threads(2)
     notebook.set_up()
-    assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == 1
     assert mpl.rcParams["image.cmap"] == plots.SEQUENTIAL
 
 
