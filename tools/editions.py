@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
-import yaml
 from nbformat import NotebookNode
+from vitedu_book.teaching import NUMBERED, guide_file, read_guide
 
 from tools.reading import sections
 
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 SOLUTION = re.compile(
     r"^```\{admonition\} Solution\n.*?^```\n?", re.MULTILINE | re.DOTALL
 )
-EXERCISE = re.compile(r"^\*\*Exercise (\d+\.\d+): ", re.MULTILINE)
+EXERCISE = re.compile(NUMBERED, re.MULTILINE)
 ASKED = re.compile(r"\bcheck\.(\w+)\(")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 # A list of the guide for teachers -> how the edition introduces it.
@@ -198,12 +198,8 @@ def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
     if edition == "student":
         return student(notebook)
     module = ROOT / f"vitedu/exercises/chapter_{name[:2]}.py"
-    guide = ROOT / f"book/teach/chapters/{name}.yml"
-    return instructor(
-        notebook,
-        module.read_text(encoding="utf-8"),
-        yaml.safe_load(guide.read_text(encoding="utf-8")),
-    )
+    guide = read_guide(guide_file(ROOT / "chapters" / name))
+    return instructor(notebook, module.read_text(encoding="utf-8"), guide)
 
 
 def write(edition: str, folder: Path) -> None:

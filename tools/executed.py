@@ -4,7 +4,6 @@ The tests execute every chapter with nbmake. What they get is put where
 MyST-NB looks for executed notebooks, so that the build executes nothing.
 """
 
-import sys
 import time
 from pathlib import Path
 
@@ -14,11 +13,9 @@ from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
 from nbformat import NotebookNode
 from nbmake.nb_result import NotebookResult
 from nbmake.nb_run import NotebookRun
+from vitedu_book.execution import cache_path
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "book" / "ext"))
-
-from vitedu_book.execution import cache_path  # noqa: E402
 
 
 class CachingRun(NotebookRun):

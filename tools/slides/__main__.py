@@ -13,14 +13,13 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-import yaml
+from vitedu_book.teaching import guide_file, read_guide
 
 from tools.slides.deck import Deck, Teacher, read
 from vitedu.whole_files import write_whole
 
 ROOT = Path(__file__).parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
-NOTES = ROOT / "book" / "teach" / "chapters"
 # What the pages of the site use and the slides, too.
 SHARED = (
     "katex",
@@ -36,12 +35,11 @@ IMAGES = re.compile(r'src="(_images/[^"]+)"')
 
 def teacher_of(name: str) -> Teacher:
     """Read what a teacher says to a chapter, if somebody wrote it."""
-    path = NOTES / f"{name}.yml"
+    path = guide_file(ROOT / "chapters" / name)
     if not path.exists():
         return Teacher()
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    wanted = ("say", "goes_wrong", "discuss")
-    return Teacher(**{key: found[key] for key in wanted if key in found})
+    guide = read_guide(path)
+    return Teacher(guide["say"], guide["goes_wrong"], guide["discuss"])
 
 
 def write(site: Path, folder: Path) -> dict[str, Deck]:
@@ -95,7 +93,9 @@ def _copy(source: Path, target: Path) -> None:
 
 def _fill(template: str, target: Path, **words: str) -> None:
     text = (ASSETS / template).read_text(encoding="utf-8")
-    write_whole(target, Template(text).substitute(words).encode())
+    head = (ASSETS / "head.html").read_text(encoding="utf-8")
+    page = Template(text).substitute(words, head=head)
+    write_whole(target, page.encode())
 
 
 def main(site: str = "_build/html") -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from html import escape
 
 from bs4 import Tag
+from vitedu_book.quizzes import is_heading
 
 from tools.slides import parts as make
 from tools.slides.chapter import (
@@ -20,8 +21,6 @@ from tools.slides.parts import HEIGHT, Part
 from tools.slides.prose import cleaned, for_notes, inner, opening, plain
 
 _CODE = re.compile("`([^`]+)`")
-# Sphinx sets curly quotes into headings; a notebook has straight ones.
-_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"", "`$*")
 
 
 @dataclass
@@ -41,7 +40,7 @@ class Teacher:
     def says(self, title: str) -> str:
         """Return the note for a section, by the words of its title."""
         for known, text in self.say.items():
-            if known.translate(_QUOTES) == title.translate(_QUOTES):
+            if is_heading(title, known):
                 return f"<p><strong>{marked(text)}</strong></p>"
         return ""
 

@@ -171,10 +171,15 @@ def append(app: Sphinx, doctree: nodes.document) -> None:
     next(iter(doctree.findall(nodes.section))).append(section)
 
 
+def is_heading(title: str, written: str) -> bool:
+    """Tell whether a title on the site is this heading of a notebook."""
+    return title.translate(_MARKS) == written.translate(_MARKS)
+
+
 def _place(doctree: nodes.document, question: Question, path: Path) -> str:
     for section in doctree.findall(nodes.section):
         title = section.next_node(nodes.title).astext()
-        if title.translate(_MARKS) == question.where.translate(_MARKS):
+        if is_heading(title, question.where):
             return section["ids"][0]
     raise BadQuiz(f"{path.name}: no heading {question.where!r}")
 

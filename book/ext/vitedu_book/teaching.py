@@ -33,9 +33,9 @@ KINDS = {
     "the picture shows it. Say what it was.",
 }
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
-EXERCISE = re.compile(
-    r"^\*\*Exercise (\d+\.\d+): ([^*]+)\.\*\* (.+)$", re.MULTILINE
-)
+# How an exercise begins in a notebook; the group is its number.
+NUMBERED = r"^\*\*Exercise (\d+\.\d+): "
+EXERCISE = re.compile(rf"{NUMBERED}([^*]+)\.\*\* (.+)$", re.MULTILINE)
 NAMED = re.compile(r"Exercise (\d+)\.(\d+): ")
 
 
