@@ -93,9 +93,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _fill(template: str, target: Path, **words: str) -> None:
     text = (ASSETS / template).read_text(encoding="utf-8")
-    head = (ASSETS / "head.html").read_text(encoding="utf-8")
-    page = Template(text).substitute(words, head=head)
-    write_whole(target, page.encode())
+    write_whole(target, Template(text).substitute(words).encode())
 
 
 def main(site: str = "_build/html") -> None:
