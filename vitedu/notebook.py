@@ -17,6 +17,7 @@ from IPython.display import Markdown, display
 
 from vitedu import plots, require
 from vitedu.choices import check_choices, choice_box
+from vitedu.replay import replay_draws
 
 _THREADS = 2
 _FOLDED = "What comes next unfolds when you have chosen."
@@ -27,7 +28,7 @@ def set_up(seed: int = 0) -> None:
 
     Seeds Python, NumPy and PyTorch, fixes the number of threads (another
     number adds in another order, and sums change in the last digit), and sets
-    the book's look.
+    the book's look. A cell that runs again draws what it drew the first time.
 
     Args:
         seed: An integer from 0 to 2**32 - 1.
@@ -41,6 +42,7 @@ def set_up(seed: int = 0) -> None:
     torch.set_num_threads(_THREADS)
     plots.use_style()
     inline.set_matplotlib_formats("svg")
+    replay_draws(seed)
 
 
 def is_live() -> bool:
