@@ -52,7 +52,7 @@ MAY_IMPORT = {
     "complexity": "",
     "vit": "config patches positional attention layers",
     "training": "config checkpoints",
-    "weight_files": "checkpoints",
+    "weight_files": "checkpoints whole_files",
     "weight_formats": "weight_files",
     "pretrained_config": "config weight_files weight_formats",
     "pretrained": "config vit positional checkpoints weight_files "
@@ -62,7 +62,8 @@ MAY_IMPORT = {
     "leaks": "",
     "mask_formats": "masks",
     "choices": "",
-    "notebook": "plots choices",
+    "replay": "",
+    "notebook": "plots choices replay",
     "trials": "",
     "progress": "whole_files",
     "judging": "progress trials",

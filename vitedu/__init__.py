@@ -65,6 +65,7 @@ Tools of the book
     require            the rules that arguments obey
     plots              one look for every figure
     choices            a question, and what is said to each answer
+    replay             a cell that runs again draws the same numbers
     notebook           what the cells of a chapter call
     trials             what a reader wrote runs in time, and leaves nothing
     progress           what a reader has tried and got right

@@ -17,6 +17,7 @@ from IPython.display import Markdown, display
 
 from vitedu import plots, require
 from vitedu.choices import check_choices, choice_box
+from vitedu.replay import replay_draws
 
 _FOLDED = "What comes next unfolds when you have chosen."
 
@@ -24,9 +25,10 @@ _FOLDED = "What comes next unfolds when you have chosen."
 def set_up(seed: int = 0) -> None:
     """Make a chapter's numbers and figures the same on every run.
 
-    Seeds Python, NumPy and PyTorch, and sets the book's look. PyTorch gets
-    one thread: two add in another order, so sums change in the last digit,
-    and on models as small as the book's they are slower.
+    Seeds Python, NumPy and PyTorch, and sets the book's look. A cell that
+    runs again draws what it drew the first time. PyTorch gets one thread: two
+    add in another order, so sums change in the last digit, and on models as
+    small as the book's they are slower.
 
     Args:
         seed: An integer from 0 to 2**32 - 1.
@@ -40,6 +42,7 @@ def set_up(seed: int = 0) -> None:
     torch.set_num_threads(1)
     plots.use_style()
     inline.set_matplotlib_formats("svg")
+    replay_draws(seed)
 
 
 def is_live() -> bool:
