@@ -176,18 +176,21 @@ def test_formula_that_cannot_be_drawn_fails_the_build(book):
 
 def test_state_of_widgets_is_in_a_script_of_its_own(book):
     notebook = chapter()
+    widget = {"state": {"_esm": "let n = 1;\nexport default { n };"}}
     notebook.metadata["widgets"] = {
         "application/vnd.jupyter.widget-state+json": {
-            "state": {"x": {"model_name": "</script>"}}
+            "state": {"x": {"model_name": "</script>"}, "y": widget}
         }
     }
     nbformat.write(notebook, book / "one.ipynb")
     assert build(book).returncode == 0
     site = book / "_build" / "html"
     script = (site / "_static" / "widget-state" / "one.js").read_text()
-    prefix, _, state = script.partition(" = ")
-    assert prefix == "globalThis.viteduWidgetState"
-    assert "x" in json.loads(state.rstrip(";\n"))["state"]
+    module, _, state = script.partition("globalThis.viteduWidgetState = ")
+    assert "let n = 1;\nreturn { n };" in module
+    models = json.loads(state.rstrip(";\n"))["state"]
+    assert models["y"]["state"]["_esm"] in module
+    assert "x" in models
     scripts = read(site / "one.html").scripts
     names = [name.split("?")[0].split("/")[-1] for name in scripts]
     assert names.index("one.js") < names.index("widget-host.js")
