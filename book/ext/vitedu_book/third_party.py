@@ -87,10 +87,12 @@ def _licence(package: Distribution) -> str:
 
 def _licence_name(package: Distribution) -> str:
     about = package.metadata
-    stated = about["License-Expression"] or about["License"]
+    stated = about.get("License-Expression") or about.get("License")
+    if stated:
+        return stated.splitlines()[0]  # some give the whole text
     classifiers = about.get_all("Classifier", [])
     named = [c for c in classifiers if c.startswith("License ::")]
-    return stated or named[0].rsplit(" :: ", 1)[-1]
+    return named[0].rsplit(" :: ", 1)[-1]
 
 
 def _link(up: str, name: str, licence: str) -> str:
