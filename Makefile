@@ -10,7 +10,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce bench clean
 .PHONY: student instructor class
-.PHONY: slides handout epub times
+.PHONY: slides handout epub times links
 
 help: ## list the targets
 	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -77,6 +77,9 @@ bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/jupyter-book build .
 	$(BIN)/python -m benchmarks.page_weight $(SITE)
 	$(BIN)/python -m benchmarks.lighthouse $(SITE)
+
+links: $(VENV)/.installed ## ask every address in the book if it answers
+	$(BIN)/jupyter-book build . --builder linkcheck
 
 clean: ## remove what was built, the executed chapters included
 	rm -rf _build

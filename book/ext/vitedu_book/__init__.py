@@ -10,6 +10,7 @@ from . import (
     checks,
     execution,
     formulas,
+    hosting,
     icons,
     images,
     ledgers,
@@ -19,6 +20,7 @@ from . import (
     reference,
     scripts,
     teaching,
+    third_party,
     widget_state,
 )
 
@@ -27,6 +29,7 @@ PARTS = (
     checks,
     execution,
     formulas,
+    hosting,
     icons,
     images,
     ledgers,
@@ -36,6 +39,7 @@ PARTS = (
     reference,
     scripts,
     teaching,
+    third_party,
     widget_state,
 )
 
@@ -52,7 +56,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def _digest() -> str:
     book = Path(__file__).parents[2]
-    files = [*book.glob("ext/**/*.py"), *book.glob("web/*.*")]
+    files = [
+        *book.glob("ext/**/*.py"),
+        *book.glob("hosting/*"),
+        *book.glob("web/*.*"),
+    ]
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(path.read_bytes())
