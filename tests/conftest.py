@@ -14,7 +14,7 @@ typechecked.switch_on()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let nbmake leave the executed chapters to the build of the site."""
-    if not config.option.nbmake:
+    if not config.getoption("nbmake", default=False):
         return
     from nbmake import pytest_items
 

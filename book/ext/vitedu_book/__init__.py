@@ -19,6 +19,7 @@ from . import (
     reference,
     scripts,
     teaching,
+    versions,
     widget_state,
 )
 
@@ -36,6 +37,7 @@ PARTS = (
     reference,
     scripts,
     teaching,
+    versions,
     widget_state,
 )
 
