@@ -34,8 +34,7 @@ def with_chapter(chapter):
 def test_differences_are_the_lines_that_changed():
     assert differences(["a", "b"], ["a", "b"]) == []
     found = differences(["a", "b", "c"], ["a", "B", "c"])
-    assert found[-2:] == ["-b", "+B"]
-    assert "a" not in "".join(found[2:])
+    assert found == ["@@ -2 +2 @@", "-b", "+B"]
 
 
 def printed(*parts):
@@ -89,17 +88,29 @@ def test_what_fails_is_told_from_what_differs(row, failed):
     ],
 )
 def test_the_table_counts_chapters(row, cells):
-    line = versions.table({"3.12 newest": row}).splitlines()[-1]
-    shown = [cell.strip() for cell in line.strip("|").split("|")]
-    assert shown[0] == "3.12.1, newest"
-    assert shown[-5:] == [*cells, "2026-11-22"]
+    assert last_row(versions.results({"3.12 newest": row})) == [
+        "3.12 newest",
+        *cells,
+    ]
+
+
+def last_row(table):
+    return [cell.strip() for cell in table.splitlines()[-1][1:-1].split("|")]
+
+
+def test_the_other_table_shows_the_versions():
+    line = last_row(versions.packages({"3.12 newest": ROW}))
+    versions_found = ["1.2"] * len(versions.SHOWN)
+    wanted = ["3.12 newest", "3.12.1", *versions_found, "2026-11-22"]
+    assert line == wanted
 
 
 def test_a_row_that_could_not_be_set_up_says_so():
     rows = {"3.13 newest": {"date": "2026-11-22", "error": "No Python 3.13"}}
-    *_, header, line = versions.table(rows).splitlines()
-    assert "3.13 newest: could not be set up" in line
-    assert line.count("|") == header.count("|")
+    assert "could not be set up" in last_row(versions.results(rows))
+    for table in (versions.results(rows), versions.packages(rows)):
+        header, _, line = table.splitlines()
+        assert line.count("|") == header.count("|")
     assert "No Python 3.13" in versions.findings(rows)
 
 
@@ -229,7 +240,7 @@ def test_a_row_that_fails_does_not_stop_the_next(
     assert rows["3.11 newest"]["chapters"] == {"01-a": SAME | {"runs": 1}}
     out = capsys.readouterr().out
     assert "3.11 newest: 01-a: the same text" in out
-    assert out.endswith(versions.table(rows) + "\n")
+    assert out.endswith(versions.results(rows) + "\n")
 
 
 def test_without_uv_nothing_is_tried(environment, monkeypatch):

@@ -219,7 +219,7 @@ def try_row(name: str, runs: int) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try the rows, print the table; return how many of the rows failed."""
+    """Try the rows, print the tables; return how many of the rows failed."""
     parser = argparse.ArgumentParser(prog="tools.matrix")
     parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS)
     parser.add_argument("--runs", type=int, choices=(1, 2), default=2)
@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in options.only:
         keep(ROOT, name, try_row(name, options.runs))
     rows = versions.read(ROOT)
-    print(versions.table(rows))
+    print(versions.packages(rows), versions.results(rows), sep="\n\n")
     return sum(versions.has_failed(rows[name]) for name in options.only)
 
 

@@ -28,7 +28,7 @@ def text_outputs(notebook: NotebookNode) -> list[str]:
 
 def differences(first: list[str], second: list[str]) -> list[str]:
     """Return the lines in which two texts differ, as `diff` writes them."""
-    return list(difflib.unified_diff(first, second, lineterm="", n=0))
+    return [*difflib.unified_diff(first, second, lineterm="", n=0)][2:]
 
 
 def execute(path: Path) -> NotebookNode:

@@ -1,6 +1,6 @@
 """Which versions of Python and of other packages the book was tried with.
 
-`tools.matrix` writes `book/versions.json`. The table, and what differed, are
+`tools.matrix` writes `book/versions.json`. The tables, and what differed, are
 written as Markdown into the page that has their mark, before it is parsed.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 FILE = "book/versions.json"
-# The packages whose versions the table shows, and how it writes their names.
+# The packages whose versions the page shows, and how it writes their names.
 SHOWN = {
     "torch": "PyTorch",
     "numpy": "NumPy",
@@ -19,16 +19,6 @@ SHOWN = {
     "matplotlib": "Matplotlib",
     "jupyter-book": "Jupyter Book",
 }
-HEADER = (
-    "Python",
-    *SHOWN.values(),
-    "Tests",
-    "Chapters that ran",
-    "Ran twice, same text",
-    "Text of this site",
-    "Date",
-)
-
 Row = dict[str, Any]
 
 
@@ -55,30 +45,43 @@ def verdict(chapter: Row) -> str:
     return "another text" if chapter["site"] else "the same text"
 
 
-def table(rows: dict[str, Row]) -> str:
-    """Write a row of Markdown for each row that was tried."""
-    lines = [HEADER, ["---"] * len(HEADER)]
-    lines += [_cells(name, row) for name, row in rows.items()]
+def packages(rows: dict[str, Row]) -> str:
+    """Write the versions in each row as a table of Markdown."""
+    header = ("Row", "Python", *SHOWN.values(), "Tried on")
+    return _table(header, {name: _versions(rows[name]) for name in rows})
+
+
+def results(rows: dict[str, Row]) -> str:
+    """Write what came out in each row as a table of Markdown."""
+    header = ("Row", "Tests", "Ran", "Same twice", "Same as here")
+    return _table(header, {name: _results(rows[name]) for name in rows})
+
+
+def _table(header: tuple[str, ...], rows: dict[str, list[str]]) -> str:
+    lines = [header, ["---"] * len(header)]
+    lines += [[name, *cells] for name, cells in rows.items()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cells(name: str, row: Row) -> list[str]:
+def _versions(row: Row) -> list[str]:
+    found = row.get("packages", {})
+    shown = [found.get(package, "") for package in SHOWN]
+    return [row.get("python", "none"), *shown, row["date"]]
+
+
+def _results(row: Row) -> list[str]:
     if "error" in row:
-        cells = [f"{name}: could not be set up"]
-        return [*cells, *[""] * (len(HEADER) - 2), row["date"]]
+        return ["could not be set up", "", "", ""]
     chapters = row["chapters"].values()
     ran = [chapter for chapter in chapters if "error" not in chapter]
     twice = [chapter for chapter in ran if chapter["runs"] == 2]
     again = sum(not chapter["again"] for chapter in twice)
-    same = sum(not chapter["site"] for chapter in ran)
+    here = sum(not chapter["site"] for chapter in ran)
     return [
-        f"{row['python']}, {name.split()[1]}",
-        *(row["packages"][package] for package in SHOWN),
         row["tests"],
         f"{len(ran)} of {len(chapters)}",
         f"{again} of {len(twice)}" if twice else "ran once",
-        f"{same} of {len(ran)}",
-        row["date"],
+        f"{here} of {len(ran)}",
     ]
 
 
@@ -114,18 +117,19 @@ def _folded(title: str, text: str) -> str:
 
 # The mark on a page, a comment in Markdown -> what is written there.
 WRITERS = {
-    "% versions that were tried": table,
+    "% versions that were tried": packages,
+    "% what came out": results,
     "% what differed between versions": findings,
 }
 
 
 def setup(app: Sphinx) -> None:
-    """Write the table on reading."""
+    """Write the tables on reading."""
     app.connect("source-read", fill)
 
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Write the table and the findings where a page has their marks."""
+    """Write the tables and the findings where a page has their marks."""
     root = Path(app.srcdir)
     for mark, write in WRITERS.items():
         if mark in source[0]:
