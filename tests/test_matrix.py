@@ -243,6 +243,19 @@ def test_a_row_that_fails_does_not_stop_the_next(
     assert out.endswith(versions.results(rows) + "\n")
 
 
+def test_the_tests_are_counted(environment, monkeypatch):
+    said = (
+        "....s\n= warnings summary =\n4 passed, 1 skipped, 3 warnings in 5s\n"
+    )
+    monkeypatch.setattr(matrix, "call", lambda *command: said)
+    assert matrix.run_tests(environment) == "4 passed, 1 skipped"
+
+
+def test_the_tests_that_run_are_there(root):
+    files = [root / f"tests/test_{name}.py" for name in matrix.TESTS.split()]
+    assert [path for path in files if not path.exists()] == []
+
+
 def test_without_uv_nothing_is_tried(environment, monkeypatch):
     def fail(*command):
         raise matrix.Failure("No module named uv")
