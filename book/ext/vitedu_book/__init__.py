@@ -21,6 +21,7 @@ from . import (
     scripts,
     teaching,
     third_party,
+    versions,
     widget_state,
 )
 
@@ -40,6 +41,7 @@ PARTS = (
     scripts,
     teaching,
     third_party,
+    versions,
     widget_state,
 )
 
