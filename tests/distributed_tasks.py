@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data import Augment, batches
 from vitedu.numerals import numeral_pairs
+from vitedu.recomputation import recompute_blocks
 from vitedu.sequences import pair_batches
 from vitedu.training import fit
 from vitedu.transformer import Transformer
@@ -72,9 +73,15 @@ def sentences(kind: str) -> DataLoader:
     return DataLoader(data, batch_size=5)
 
 
-def gradients(kind: str, accumulation: int, dtype) -> tuple[list, dict]:
+def gradients(
+    kind: str, accumulation: int, dtype, compiled: bool = False
+) -> tuple[list, dict]:
     """Return the losses and the gradients of the last batch."""
     model = translator(dtype=dtype)
+    if compiled:
+        # The graphs are captured; the slow step, C++, is left out.
+        recompute_blocks(model)
+        model.compile(backend="aot_eager")
     config = TrainConfig(
         num_epochs=2,
         learning_rate=1e-30,

@@ -35,7 +35,7 @@ def together(tmp_path_factory):
             pool.submit(tasks.join, task, rank, count, store, *args)
             for rank in range(count)
         ]
-        return [future.result(timeout=120) for future in futures]
+        return [future.result(timeout=300) for future in futures]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")
@@ -78,6 +78,16 @@ def test_gradients_are_those_of_one_process(
     ):
         assert losses == pytest.approx(loss, rel=tolerance)
         assert_equal(found, expected, tolerance)
+
+
+def test_compiled_and_recomputed_blocks_give_the_same(together):
+    """The names of the weights, too."""
+    loss, expected = tasks.gradients("pairs", 1, torch.float64)
+    for losses, found in together(
+        2, tasks.gradients, "pairs", 1, torch.float64, True
+    ):
+        assert losses == pytest.approx(loss, rel=1e-12)
+        assert_equal(found, expected, 1e-12)
 
 
 def test_a_run_goes_on_with_another_number_of_processes(together, tmp_path):
@@ -160,7 +170,7 @@ def undisturbed(together):
         together.pool.submit(tasks.program, rank, 2, port, PROGRAM)
         for rank in range(2)
     ]
-    return [future.result(timeout=120) for future in futures]
+    return [future.result(timeout=300) for future in futures]
 
 
 def test_the_first_process_prints_for_all(undisturbed):
@@ -176,7 +186,7 @@ def test_the_program_leaves_the_others_after_an_error(together, tmp_path):
         together.pool.submit(tasks.program, rank, 2, port, args)
         for rank in range(2)
     ]
-    first, second = (future.result(timeout=120) for future in futures)
+    first, second = (future.result(timeout=300) for future in futures)
     assert first.startswith("exit error: checkpoint must lie in a folder that")
     assert second == "exit 1"
 
@@ -196,7 +206,7 @@ def test_a_killed_process_is_started_again(undisturbed, tmp_path):
     try:
         victim = wait_for_epoch(agent, path)
         os.kill(victim, signal.SIGKILL)
-        printed, complaints = agent.communicate(timeout=120)
+        printed, complaints = agent.communicate(timeout=300)
     finally:
         agent.kill()
     assert agent.returncode == 0, complaints
@@ -207,7 +217,7 @@ def test_a_killed_process_is_started_again(undisturbed, tmp_path):
 
 def wait_for_epoch(agent, path):
     """Return the number of a process, once a checkpoint has been written."""
-    for _ in range(12_000):
+    for _ in range(30_000):
         if path.exists():
             return psutil.Process(agent.pid).children()[-1].pid
         assert agent.poll() is None, agent.stderr.read()
