@@ -39,7 +39,12 @@ Data
 Training
     whole_files        files that appear whole or not at all
     checkpoints        files that hold tensors and plain facts
+    devices            where a model is computed
+    processes          what several processes do together
+    train_state        what changes in training, kept and brought back
     training           one loop, with a history and exact resumption
+    recomputation      blocks that forget, and compute themselves again
+    train              the loop as a program, for one process or many
     baselines          chance, a linear model, a small CNN
 
 Public weights
