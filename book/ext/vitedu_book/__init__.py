@@ -18,6 +18,7 @@ from . import (
     quizzes,
     reference,
     scripts,
+    sidebar,
     teaching,
     widget_state,
 )
@@ -35,6 +36,7 @@ PARTS = (
     quizzes,
     reference,
     scripts,
+    sidebar,
     teaching,
     widget_state,
 )
