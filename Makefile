@@ -8,9 +8,9 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
   --durations=25
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab reproduce bench clean
+.PHONY: help book test serve lab reproduce matrix bench clean
 .PHONY: student instructor class
-.PHONY: slides handout epub times
+.PHONY: slides handout epub times links
 
 help: ## list the targets
 	@grep -hE '^[a-z ]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -54,6 +54,10 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
 
+matrix: $(VENV)/.installed-dev ## run the book under other versions
+	$(BIN)/pip install --quiet -r requirements-matrix.txt
+	$(BIN)/python -m tools.matrix
+
 student instructor class: $(VENV)/.installed ## editions for teaching
 	$(BIN)/python -m tools.editions $@
 
@@ -77,6 +81,9 @@ bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
 	$(BIN)/jupyter-book build .
 	$(BIN)/python -m benchmarks.page_weight $(SITE)
 	$(BIN)/python -m benchmarks.lighthouse $(SITE)
+
+links: $(VENV)/.installed ## ask every address in the book if it answers
+	$(BIN)/jupyter-book build . --builder linkcheck
 
 clean: ## remove what was built, the executed chapters included
 	rm -rf _build

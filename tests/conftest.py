@@ -18,7 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # With several processes, the one that hears of all tests counts.
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(tally.Tally())
-    if not config.option.nbmake:
+    if not config.getoption("nbmake", default=False):
         return
     from nbmake import pytest_items
 

@@ -71,17 +71,24 @@ def test_a_write_that_fails_leaves_the_old_file(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_the_name_appears_only_when_the_file_is_whole(path, monkeypatch):
+def test_the_name_appears_when_the_file_is_whole_and_is_flushed_too(
+    path, monkeypatch
+):
     seen = []
     fsync = os.fsync
 
     def look(handle):
-        seen.append((path.exists(), os.fstat(handle).st_size))
+        found = os.fstat(handle)
+        seen.append((path.exists(), found.st_ino, found.st_size))
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", look)
     write_checkpoint(path, TENSORS, FACTS)
-    assert seen == [(False, path.stat().st_size)]
+    file, folder = path.stat(), path.parent.stat()
+    assert seen == [
+        (False, file.st_ino, file.st_size),
+        (True, folder.st_ino, folder.st_size),
+    ]
 
 
 def test_a_folder_that_does_not_exist(tmp_path):
@@ -126,7 +133,7 @@ def test_weights_of_somebody_else(path, metadata):
     found = None if metadata is None else "pt"
     with refuses(
         ValueError,
-        "path must be a checkpoint with format 'vitedu-checkpoint-1', "
+        "path must be a checkpoint with format 'vitedu-checkpoint-2', "
         f"got {path} with format {found!r}",
     ):
         read_checkpoint(path)

@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from scipy.ndimage import zoom
 from scipy.special import erf
 
+from vitedu.checkpoints import FORMAT
 from vitedu.config import ViTConfig
 from vitedu.pretrained import config_of, load_vit, save_vit
 from vitedu.vit import VisionTransformer
@@ -670,7 +671,7 @@ def test_what_was_saved_needs_no_config(tmp_path, changes):
 )
 def test_a_damaged_config_is_refused(tmp_path, facts):
     path = tmp_path / "model.safetensors"
-    header = {"format": "vitedu-checkpoint-1", "facts": facts}
+    header = {"format": FORMAT, "facts": facts}
     save_file({"norm.weight": torch.ones(3)}, path, metadata=header)
     with refuses(ValueError, "path must hold a config of ViTConfig's fields"):
         config_of(path)

@@ -132,7 +132,7 @@ def test_a_write_that_fails_loses_nothing(tmp_path, monkeypatch):
     def full(*arguments, **options):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(os, "fdopen", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.warns(UserWarning, match="No space left"):
         assert check(0.5).right
     assert (tmp_path / module.FILE).read_text() == before

@@ -10,6 +10,7 @@ from pathlib import Path
 from filelock import FileLock
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from nbmake.nb_result import NotebookResult
 from nbmake.nb_run import NotebookRun
@@ -35,13 +36,23 @@ def open_cache() -> JupyterCacheAbstract:
     return get_cache(cache_path(ROOT, ROOT / "_build"))
 
 
+def with_whole_streams(notebook: NotebookNode) -> NotebookNode:
+    """Join what a cell prints: a busy machine sends it in parts.
+
+    A part can end within a line, and MyST-NB breaks the line there.
+    """
+    return CoalesceStreamsPreprocessor().preprocess(notebook, {})[0]
+
+
 def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
     """Put an executed notebook into the cache."""
     for cell in notebook.cells:
         # Times that nbmake records; the cache takes them for a change.
         cell.metadata.pop("execution", None)
     bundle = CacheBundleIn(
-        notebook, str(path), data={"execution_seconds": seconds}
+        with_whole_streams(notebook),
+        str(path),
+        data={"execution_seconds": seconds},
     )
     # Several processes may execute chapters at a time.
     (ROOT / "_build").mkdir(exist_ok=True)

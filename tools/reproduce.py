@@ -9,7 +9,7 @@ import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from tools.executed import ROOT, keep, open_cache
+from tools.executed import ROOT, keep, open_cache, with_whole_streams
 
 TEXTS = ("text/plain", "text/html", "text/markdown")
 
@@ -17,13 +17,18 @@ TEXTS = ("text/plain", "text/html", "text/markdown")
 def text_outputs(notebook: NotebookNode) -> list[str]:
     """Return every line of text that a notebook shows."""
     lines: list[str] = []
-    for cell in notebook.cells:
+    for cell in with_whole_streams(notebook).cells:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             texts = [output.get("text", "")]
             texts += [data[kind] for kind in TEXTS if kind in data]
             lines += [line for text in texts for line in text.splitlines()]
     return lines
+
+
+def differences(first: list[str], second: list[str]) -> list[str]:
+    """Return the lines in which two texts differ, as `diff` writes them."""
+    return [*difflib.unified_diff(first, second, lineterm="", n=0)][2:]
 
 
 def execute(path: Path) -> NotebookNode:
@@ -52,7 +57,7 @@ def main() -> int:
     different = 0
     for path in sorted((ROOT / "chapters").glob("*.ipynb")):
         first, second = text_outputs(cached(path)), text_outputs(execute(path))
-        lines = list(difflib.unified_diff(first, second, lineterm="", n=0))
+        lines = differences(first, second)
         print(f"{path.stem}: {'DIFFERENT' if lines else 'the same text'}")
         print("\n".join(lines[:40]), end="\n" if lines else "")
         different += bool(lines)

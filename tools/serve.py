@@ -1,9 +1,14 @@
-"""Serve a folder with gzip, as web hosts do: python -m tools.serve FOLDER."""
+"""Serve a folder as web hosts do: python -m tools.serve FOLDER.
+
+With gzip, with the headers in its file `_headers`, and with its page
+`404.html` in the place of what is not there.
+"""
 
 import argparse
 import gzip
 import io
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +20,13 @@ class GzipHandler(SimpleHTTPRequestHandler):
     """A file handler that compresses text and logs nothing."""
 
     protocol_version = "HTTP/1.1"
+
+    def __init__(
+        self, *args: object, headers: list[tuple[str, str]], **kwargs: object
+    ) -> None:
+        # Not `self.headers`: those are the headers of the request.
+        self.sent_headers = headers
+        super().__init__(*args, **kwargs)
 
     def send_head(self) -> BinaryIO | None:
         """Send the headers, and give back what to send after them."""
@@ -33,7 +45,7 @@ class GzipHandler(SimpleHTTPRequestHandler):
         ):
             return super().send_head()
         body = gzip.compress(path.read_bytes(), 6)
-        self.send_response(200)
+        self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", self.guess_type(str(path)))
         self.send_header("Content-Encoding", "gzip")
         self.send_header("Content-Length", str(len(body)))
@@ -41,21 +53,63 @@ class GzipHandler(SimpleHTTPRequestHandler):
         self.end_headers()
         return io.BytesIO(body)
 
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
+        """Send the page of the folder for what is not there."""
+        page = Path(self.directory, "404.html")
+        if code != HTTPStatus.NOT_FOUND or not page.is_file():
+            super().send_error(code, message, explain)
+            return
+        body = page.read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def end_headers(self) -> None:
+        """Send what the folder asks for with every answer."""
+        for name, value in self.sent_headers:
+            self.send_header(name, value)
+        super().end_headers()
+
     def log_message(self, format: str, *args: object) -> None:
         """Stay quiet."""
 
 
+def headers_of(folder: Path) -> list[tuple[str, str]]:
+    """Return the names and values in the file `_headers` of a folder.
+
+    They are the lines that are indented; the line above them says for which
+    addresses, and the book's are for all.
+    """
+    file = folder / "_headers"
+    if not file.is_file():
+        return []
+    lines = file.read_text(encoding="utf-8").splitlines()
+    pairs = [line.split(":", 1) for line in lines if line.startswith(" ")]
+    return [(name.strip(), value.strip()) for name, value in pairs]
+
+
 def make_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server of the folder; port 0 takes any free port."""
+    """Return a server of the folder; port 0 takes any free port.
+
+    Raises:
+        ValueError: The folder holds no `index.html`.
+    """
     if not Path(folder, "index.html").is_file():
         raise ValueError(f"folder: no index.html in {folder}")
-    handler = partial(GzipHandler, directory=str(folder))
+    handler = partial(
+        GzipHandler, directory=str(folder), headers=headers_of(Path(folder))
+    )
     return ThreadingHTTPServer(("127.0.0.1", port), handler)
 
 
 def main() -> None:
     """Serve until the user stops it."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--port", type=int, default=8000)
     options = parser.parse_args()

@@ -39,7 +39,12 @@ Data
 Training
     whole_files        files that appear whole or not at all
     checkpoints        files that hold tensors and plain facts
+    devices            where a model is computed
+    processes          what several processes do together
+    train_state        what changes in training, kept and brought back
     training           one loop, with a history and exact resumption
+    recomputation      blocks that forget, and compute themselves again
+    train              the loop as a program, for one process or many
     baselines          chance, a linear model, a small CNN
 
 Public weights
@@ -65,6 +70,7 @@ Tools of the book
     require            the rules that arguments obey
     plots              one look for every figure
     choices            a question, and what is said to each answer
+    replay             a cell that runs again draws the same numbers
     notebook           what the cells of a chapter call
     trials             what a reader wrote runs in time, and leaves nothing
     progress           what a reader has tried and got right

@@ -1,18 +1,19 @@
 """Training state on disk: safe to read, never torn."""
 
 import json
+import zlib
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
 from vitedu import require
-from vitedu.whole_files import write_whole
+from vitedu.whole_files import damage_named, write_whole
 
-FORMAT = "vitedu-checkpoint-1"
+FORMAT = "vitedu-checkpoint-2"
 
 
 def write_checkpoint(
@@ -20,24 +21,25 @@ def write_checkpoint(
 ) -> None:
     """Write tensors and JSON-able facts to one safetensors file.
 
-    The file appears whole or not at all, as `write_whole` writes it.
+    The file appears whole or not at all, as `write_whole` writes it. It
+    holds a checksum, which the format itself does not have.
 
     Raises:
+        ValueError: There is something at `path` that is no file.
         OSError: The folder does not exist, is read-only or full; an older
             file at `path` is untouched then.
     """
     path = require.path("path", path)
     require.instance("tensors", tensors, dict)
     require.instance("facts", facts, dict)
-    content = save(
-        # A copy each: tensors that share memory are refused by the format.
-        {
-            name: tensor.clone(memory_format=torch.contiguous_format)
-            for name, tensor in tensors.items()
-        },
-        metadata={"format": FORMAT, "facts": json.dumps(facts)},
-    )
-    write_whole(path, content)
+    # A copy each: tensors that share memory are refused by the format.
+    tensors = {
+        name: tensor.cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
+    header = {"format": FORMAT, "facts": json.dumps(facts)}
+    header["crc32"] = _checksum(tensors, header["facts"])
+    write_whole(path, save(tensors, metadata=header))
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -50,21 +52,33 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     path = require.path("path", path)
     if not path.is_file():
         raise FileNotFoundError(f"path must be a checkpoint, got {path}")
-    try:
-        with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            names = file.keys()
-            tensors = {name: file.get_tensor(name) for name in names}
-    except SafetensorError as error:
-        raise ValueError(
-            f"path must be a whole safetensors file, got {path}: {error}"
-        ) from error
+    with (
+        damage_named(path, "safetensors"),
+        safe_open(path, framework="pt") as file,
+    ):
+        header = file.metadata() or {}
+        names = file.keys()
+        tensors = {name: file.get_tensor(name) for name in names}
     if header.get("format") != FORMAT:
         raise ValueError(
             f"path must be a checkpoint with format {FORMAT!r}, "
             f"got {path} with format {header.get('format')!r}"
         )
-    return tensors, json.loads(header["facts"])
+    with damage_named(path, "safetensors"):
+        if _checksum(tensors, header["facts"]) != header["crc32"]:
+            raise ValueError("the checksum is another")
+        return tensors, dict(json.loads(header["facts"]))
+
+
+def _checksum(tensors: dict[str, Tensor], facts: str) -> str:
+    """Return a number that another byte, name or shape changes."""
+    found = zlib.crc32(facts.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        found = zlib.crc32(f"{name} {_kind(tensor)}".encode(), found)
+        flat = tensor.reshape(-1).view(torch.uint8)
+        found = zlib.crc32(flat.numpy(), found)
+    return str(found)
 
 
 def check_same_weights(

@@ -17,29 +17,48 @@ from IPython.display import Markdown, display
 
 from vitedu import plots, require
 from vitedu.choices import check_choices, choice_box
+from vitedu.devices import choose_device
+from vitedu.replay import replay_draws
 
 _FOLDED = "What comes next unfolds when you have chosen."
 
 
-def set_up(seed: int = 0) -> None:
+def set_up(seed: int = 0, device: str = "cpu") -> None:
     """Make a chapter's numbers and figures the same on every run.
 
-    Seeds Python, NumPy and PyTorch, and sets the book's look. PyTorch gets
-    one thread: two add in another order, so sums change in the last digit,
-    and on models as small as the book's they are slower.
+    Seeds Python, NumPy and PyTorch, and sets the book's look. A cell that
+    runs again draws what it drew the first time. PyTorch gets one thread: two
+    add in another order, so sums change in the last digit, and on models as
+    small as the book's they are slower.
 
     Args:
         seed: An integer from 0 to 2**32 - 1.
+        device: Where tensors and models are made from now on: "cpu", "cuda",
+            "mps", or "auto", see `vitedu.devices.choose_device`. Only on the
+            CPU are the numbers those of the book.
+
+    Raises:
+        TypeError, ValueError: `seed` is no such integer; there is no such
+            device.
+
+    Deviates: Nothing in this book was run on a graphics card. Tests follow
+        every tensor through the models, forward and backward, as if it lay on
+        one. Whole chapters were not tried: what a cell hands to NumPy needs a
+        ``.cpu()`` there.
     """
     require.integer("seed", seed, at_least=0)
     if seed >= 2**32:
         raise ValueError(f"seed must be below 2**32, got {seed}")
+    chosen = choose_device(device)
+    # None rather than the CPU: a default that is set costs time in each call.
+    torch.set_default_device(None if chosen.type == "cpu" else chosen)
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     plots.use_style()
     inline.set_matplotlib_formats("svg")
+    replay_draws(seed)
 
 
 def is_live() -> bool:

@@ -1,7 +1,7 @@
 """How a model is trained: the numbers of a recipe."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from vitedu import require
 
@@ -36,6 +36,8 @@ class TrainConfig:
     label_smoothing: float = 0.0
     max_grad_norm: float = 1.0
     pad_id: int | None = None
+    accumulation: int = 1
+    precision: Literal["float32", "bfloat16"] = "float32"
 
     def __post_init__(self) -> None:
         require.positive_int("num_epochs", self.num_epochs)
@@ -46,6 +48,8 @@ class TrainConfig:
         require.number("max_grad_norm", self.max_grad_norm, above=0)
         if self.pad_id is not None:
             require.integer("pad_id", self.pad_id, at_least=0)
+        require.positive_int("accumulation", self.accumulation)
+        require.choice("precision", self.precision, ("float32", "bfloat16"))
 
     @classmethod
     def digits(cls, **changes) -> Self:

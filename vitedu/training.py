@@ -1,166 +1,120 @@
 """Train a model: one loop, a history, checkpoints that resume exactly."""
 
+import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.optim import AdamW
-from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
 from vitedu import require
-from vitedu.checkpoints import (
-    check_same_weights,
-    read_checkpoint,
-    write_checkpoint,
-)
 from vitedu.config import TrainConfig
+from vitedu.processes import (
+    number_of_processes,
+    once_for_all,
+    own_rank,
+    replicate,
+    share_of_batches,
+    sum_over_processes,
+)
+from vitedu.train_state import History, TrainState
+
+__all__ = ["History", "accuracy", "fit"]
 
 _NO_CLASS = -100  # what PyTorch's cross-entropy leaves out by itself
 
 
-@dataclass
-class History:
-    """What a training run measured, one entry per epoch.
+class _Trainer:
+    """Takes the steps of this process."""
 
-    Attributes:
-        loss: Mean training loss of the epoch, over all places that count.
-        learning_rate: Rate of the last step of the epoch.
-        metrics: What `evaluate` returned after the epoch, name -> values.
-    """
+    def __init__(self, state: TrainState) -> None:
+        self.state, self.config = state, state.config
+        pad_id = state.config.pad_id
+        self.ignored = _NO_CLASS if pad_id is None else pad_id
+        self.model = replicate(state.model)
+        self.loader = share_of_batches(state.loader)
 
-    loss: list[float] = field(default_factory=list)
-    learning_rate: list[float] = field(default_factory=list)
-    metrics: dict[str, list[float]] = field(default_factory=dict)
-
-    @property
-    def num_epochs(self) -> int:
-        """Epochs done."""
-        return len(self.loss)
-
-
-class _Run:
-    """Everything that changes while a model trains."""
-
-    def __init__(
-        self, model: nn.Module, loader: DataLoader, config: TrainConfig
-    ) -> None:
-        steps = config.num_epochs * len(loader)
-        if steps * config.warmup <= 1:
-            raise ValueError(
-                "warmup must cover more than one step, got "
-                f"{config.warmup} of {steps} steps"
-            )
-        self.model, self.loader, self.config = model, loader, config
-        self.ignored = _NO_CLASS if config.pad_id is None else config.pad_id
-        self.history = History()
-        self.optimizer = AdamW(
-            model.parameters(),
-            lr=config.learning_rate,
-            weight_decay=config.weight_decay,
-            fused=True,
+    def epoch(self) -> None:
+        # Evaluation has drawn from the generators of the first process alone.
+        self.state.set_generators(once_for_all(self.state.generators))
+        self.model.train()
+        loss, count = 0.0, 0
+        for batch in self.loader:
+            *inputs, targets = (x.to(self.state.device) for x in batch)
+            step_loss, step_count = self.step(inputs, targets)
+            loss += step_loss
+            count += step_count
+        history, device = self.state.history, self.state.device
+        history.loss.append(
+            sum_over_processes(loss, device)
+            / sum_over_processes(count, device)
         )
-        self.scheduler = OneCycleLR(
-            self.optimizer,
-            max_lr=config.learning_rate,
-            total_steps=steps,
-            pct_start=config.warmup,
-        )
+        history.learning_rate.append(self.learning_rate)
 
-    def step(self, inputs: list[Tensor], targets: Tensor) -> float:
-        logits = self.model(*inputs)
+    def step(self, inputs: list[Tensor], targets: Tensor) -> tuple[float, int]:
+        """Return the summed loss of this process and what it counted."""
+        state = self.state
+        state.optimizer.zero_grad()
+        count = (targets != self.ignored).sum().item()
+        whole = self.count_of_all(count)
+        num_parts = min(self.config.accumulation, len(targets))
+        parts = [x.tensor_split(num_parts) for x in (*inputs, targets)]
+        loss = 0.0
+        for i, part in enumerate(zip(*parts, strict=True)):
+            with self.exchange(last=i + 1 == num_parts):
+                loss += self.add_gradients(part, whole)
+        nn.utils.clip_grad_norm_(
+            state.model.parameters(), self.config.max_grad_norm
+        )
+        state.optimizer.step()
+        self.learning_rate = state.scheduler.get_last_lr()[0]
+        state.scheduler.step()
+        return loss, count
+
+    def add_gradients(self, part: tuple[Tensor, ...], whole: float) -> float:
+        """Add those of the summed loss / `whole`; return the summed loss."""
+        *inputs, targets = part
+        half = self.config.precision == "bfloat16"
+        kind = self.state.device.type
+        with torch.autocast(kind, torch.bfloat16, enabled=half):
+            logits = self.model(*inputs)
         if logits.shape[:-1] != targets.shape:
             raise ValueError(
                 "targets must have the axes of the logits but the last, "
                 f"{tuple(logits.shape[:-1])}, got {tuple(targets.shape)}"
             )
+        count = (targets != self.ignored).sum().item()
         loss = F.cross_entropy(
-            logits.flatten(0, -2),
+            (logits.float() if half else logits).flatten(0, -2),
             targets.flatten(),
             ignore_index=self.ignored,
             label_smoothing=self.config.label_smoothing,
+            # The mean over no place at all would be no number.
+            reduction="mean" if count else "sum",
         )
-        self.optimizer.zero_grad()
-        loss.backward()
-        nn.utils.clip_grad_norm_(
-            self.model.parameters(), self.config.max_grad_norm
-        )
-        self.optimizer.step()
-        self.learning_rate = self.scheduler.get_last_lr()[0]
-        self.scheduler.step()
-        return loss.item()
+        # Processes average their gradients; what is wanted is the sum.
+        (loss * (count * number_of_processes() / whole)).backward()
+        return loss.item() * count
 
-    def epoch(self) -> None:
-        self.model.train()
-        total, count = 0.0, 0
-        for *inputs, targets in self.loader:
-            counted = (targets != self.ignored).sum().item()
-            total += self.step(inputs, targets) * counted
-            count += counted
-        self.history.loss.append(total / count)
-        self.history.learning_rate.append(self.learning_rate)
+    def count_of_all(self, count: int) -> float:
+        found = sum_over_processes(count, self.state.device)
+        if found == 0:
+            raise ValueError(
+                "targets must hold a place that counts in each batch, got "
+                f"{self.ignored} alone"
+            )
+        return found
 
-    def save(self, path: Path) -> None:
-        """Write model, optimiser, schedule, generators and history."""
-        model = self.model.state_dict()
-        tensors = {f"model.{name}": value for name, value in model.items()}
-        optimizer = self.optimizer.state_dict()
-        for index, state in optimizer["state"].items():
-            for name, value in state.items():
-                tensors[f"optimizer.{index}.{name}"] = value
-        tensors["generator.global"] = torch.get_rng_state()
-        if self.loader.generator is not None:
-            tensors["generator.loader"] = self.loader.generator.get_state()
-        schedule = self.scheduler.state_dict()
-        plain = int | float | str | bool | list | None
-        schedule = {k: v for k, v in schedule.items() if isinstance(v, plain)}
-        facts = {
-            "config": asdict(self.config),
-            "groups": optimizer["param_groups"],
-            "schedule": schedule,
-            "history": asdict(self.history),
-        }
-        write_checkpoint(path, tensors, facts)
-
-    def load(self, path: Path) -> None:
-        """Go back to the moment of `save`; change nothing on an error."""
-        tensors, facts = read_checkpoint(path)
-        if facts.get("config") != asdict(self.config):
-            raise ValueError(
-                f"config must be the one of the checkpoint {path}, "
-                f"{facts.get('config')}, got {asdict(self.config)}"
-            )
-        steps = facts["schedule"]["total_steps"]
-        if steps != self.scheduler.total_steps:
-            raise ValueError(
-                f"loader must have the length of that of {path}: the run "
-                f"has {steps} steps, got {self.scheduler.total_steps}"
-            )
-        if ("generator.loader" in tensors) != bool(self.loader.generator):
-            raise ValueError(
-                f"loader must have a generator if that of {path} had one, "
-                f"got {self.loader.generator}"
-            )
-        model = _below("model.", tensors)
-        check_same_weights(self.model.state_dict(), model, path)
-        state: dict[int, dict[str, Tensor]] = {}
-        for key, value in _below("optimizer.", tensors).items():
-            index, name = key.split(".")
-            state.setdefault(int(index), {})[name] = value
-        self.model.load_state_dict(model)
-        self.optimizer.load_state_dict(
-            {"state": state, "param_groups": facts["groups"]}
-        )
-        self.scheduler.load_state_dict(facts["schedule"])
-        self.history = History(**facts["history"])
-        torch.set_rng_state(tensors["generator.global"])
-        if self.loader.generator is not None:
-            self.loader.generator.set_state(tensors["generator.loader"])
+    def exchange(self, last: bool):
+        """Let processes add up gradients after their last parts alone."""
+        if last or number_of_processes() == 1:
+            return nullcontext()
+        return self.model.no_sync()
 
 
 def fit(
@@ -222,27 +176,30 @@ def fit(
         raise FileNotFoundError(
             f"checkpoint must lie in a folder that exists, got {path}"
         )
-    run = _Run(model, loader, config)
-    if path is not None and path.exists():
-        run.load(path)
-    epochs = range(run.history.num_epochs, config.num_epochs)
-    bar = tqdm(epochs, desc="epoch", disable=not progress)
+    state = TrainState(model, loader, config)
+    if path is not None and once_for_all(path.exists):
+        state.load(path)
+    history, trainer = state.history, _Trainer(state)
+    epochs = range(history.num_epochs, config.num_epochs)
+    bar = tqdm(epochs, desc="epoch", disable=not progress or own_rank() > 0)
     for _ in bar:
-        run.epoch()
-        loss = run.history.loss[-1]
-        if not torch.isfinite(torch.tensor(loss)):
+        trainer.epoch()
+        loss = history.loss[-1]
+        if not math.isfinite(loss):
             raise FloatingPointError(
                 f"loss must stay finite, got {loss} in epoch "
-                f"{run.history.num_epochs}; try a lower learning_rate than "
+                f"{history.num_epochs}; try a lower learning_rate than "
                 f"{config.learning_rate}"
             )
         bar.set_postfix(loss=f"{loss:.3f}")
-        for name, value in _evaluated(model, evaluate).items():
-            run.history.metrics.setdefault(name, []).append(float(value))
+        for name, value in once_for_all(
+            lambda: _evaluated(model, evaluate)
+        ).items():
+            history.metrics.setdefault(name, []).append(value)
         if path is not None:
-            run.save(path)
+            once_for_all(lambda: state.save(path))
     model.eval()
-    return run.history
+    return history
 
 
 @torch.no_grad()
@@ -283,17 +240,12 @@ def accuracy(
     return right / len(targets)
 
 
-def _evaluated(model: nn.Module, evaluate: Callable | None) -> dict:
+def _evaluated(
+    model: nn.Module, evaluate: Callable | None
+) -> dict[str, float]:
     if evaluate is None:
         return {}
     model.eval()
     with torch.no_grad():
-        return evaluate(model)
-
-
-def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix)
-    }
+        found = evaluate(model)
+    return {name: float(value) for name, value in found.items()}

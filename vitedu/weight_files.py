@@ -6,7 +6,7 @@ import os
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from vitedu import require
 from vitedu.checkpoints import FORMAT
+from vitedu.whole_files import damage_named
 
 # What numpy writes before the numbers is far shorter.
 _LONGEST_HEADER = 16_384
@@ -183,19 +184,8 @@ _HEADER = {
 }
 
 
-@contextmanager
-def _whole(path: Path) -> Iterator[None]:
-    """Give whatever the readers raise for damaged bytes one form.
-
-    zipfile, zlib, numpy and safetensors have a dozen kinds of error for it.
-    """
-    try:
-        yield
-    except Exception as error:
-        raise ValueError(
-            f"path must be a whole .safetensors or .npz file, got {path}: "
-            f"{error}"
-        ) from error
+def _whole(path: Path) -> AbstractContextManager[None]:
+    return damage_named(path, ".safetensors or .npz")
 
 
 def _neither(path: Path) -> ValueError:

@@ -43,3 +43,8 @@ if (location.protocol === "file:") {
     root.theme = chosen;
   });
 })();
+
+// The theme's button for paper; its own script stands in an attribute.
+addEventListener("click", ({ target }) => {
+  if (target.closest(".btn-download-pdf-button")) print();
+});

@@ -5,34 +5,27 @@
 // from each state and renders a view of it in front of each such element. It
 // takes the place of ipywidgets' embedder (3.6 MB), and knows anywidgets only.
 //
-// A classic script with import() of a Blob, because module scripts do not
-// load from disk (file://).
+// The build has turned their modules into functions (widget_state.py): module
+// scripts do not load from disk (file://), and a host may forbid scripts that
+// are made of text.
 (() => {
   "use strict";
 
   const VIEW = "application/vnd.jupyter.widget-view+json";
-  const STATE = "application/vnd.jupyter.widget-state+json";
   const REFERENCE = "IPY_MODEL_";
   const WORDS = {
     failed: "This interactive figure could not be started:",
     unknown: "the page holds no widget",
     foreign: "only anywidgets run without a kernel, this is a",
+    module: "its script is not in the page",
     kernel: "this action needs a running kernel",
   };
 
   const widgets = new Map(); // id -> Widget
-  const modules = new Map(); // text of a script -> promise of its module
+  const modules = new Map(); // name -> promise of what the module exports
   const styles = new Set(); // texts of the style sheets that are in the page
-  const states = readStates();
+  const states = globalThis.viteduWidgetState?.state ?? {};
   const gone = new AbortController(); // aborted when the page is left
-
-  function readStates() {
-    const states = { ...globalThis.viteduWidgetState?.state };
-    for (const element of document.querySelectorAll(`[type="${STATE}"]`)) {
-      Object.assign(states, JSON.parse(element.textContent).state);
-    }
-    return states;
-  }
 
   // Binary values travel beside the state: {path, encoding, data}.
   function withBuffers({ state, buffers = [] }) {
@@ -185,18 +178,19 @@
   function addStyle(css) {
     if (!css || styles.has(css)) return;
     styles.add(css);
-    const style = document.createElement("style");
-    style.textContent = css;
-    document.head.append(style);
+    // Not an element: a host may forbid style elements.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    document.adoptedStyleSheets.push(sheet);
   }
 
-  function loadModule(text) {
-    if (!modules.has(text)) {
-      const blob = new Blob([text], { type: "text/javascript" });
-      const url = URL.createObjectURL(blob);
-      modules.set(text, import(url).finally(() => URL.revokeObjectURL(url)));
+  function loadModule(name) {
+    if (!modules.has(name)) {
+      const module = globalThis.viteduWidgetModules?.[name];
+      if (!module) throw new Error(WORDS.module);
+      modules.set(name, module());
     }
-    return modules.get(text);
+    return modules.get(name);
   }
 
   function onAbort(signal, callback) {

@@ -21,6 +21,12 @@ from tools import ensure_browser
 from tools.serve import make_server
 from vitedu.widgets.base import Explorer
 
+# What the policy of the site (book/hosting) forbids a page is an error of it.
+REPORT_VIOLATIONS = """
+addEventListener("securitypolicyviolation", (event) => console.error(
+    `policy: ${event.effectiveDirective} forbids ${event.blockedURI}`))
+"""
+
 
 @dataclass(frozen=True)
 class Site:
@@ -180,6 +186,7 @@ def watch(page: Page, home: str) -> None:
         if request.failure != "net::ERR_ABORTED":
             page.console_errors.append(f"{request.failure}: {request.url}")
 
+    page.add_init_script(REPORT_VIOLATIONS)
     page.on("request", on_request)
     page.on("console", on_console)
     page.on("pageerror", lambda error: page.console_errors.append(str(error)))

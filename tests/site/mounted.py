@@ -9,6 +9,7 @@ import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 from ipywidgets.embed import dependency_state
 from playwright.sync_api import Browser, Locator, Page, expect
+from vitedu_book.widget_state import scripts_of
 
 from vitedu.widgets.base import Explorer
 
@@ -16,6 +17,12 @@ EXPLORER = ".vitedu-explorer"
 TOLERANCE = 1e-5
 STYLES = '<link rel="stylesheet" href="{}/book.css">'
 VIEW = '<script type="application/vnd.jupyter.widget-view+json">{}</script>'
+
+
+def elements(saved: dict) -> str:
+    """Return script elements that hold saved widgets, as the site has them."""
+    texts = [text.replace("</", "<\\/") for text in scripts_of(saved)]
+    return "".join(f"<script>{text}</script>" for text in texts)
 
 
 @contextmanager
@@ -33,14 +40,13 @@ def mounted(
 ) -> Iterator[Page]:
     """Open a page from disk; it must not throw until it is closed."""
     state = {"state": dependency_state(widget, drop_defaults=False)}
-    text = json.dumps(state).replace("<", "\\u003c")
     view = VIEW.format(json.dumps({"model_id": widget.model_id}))
     web = f"{root.as_uri()}/book/web"
     file.write_text(
         f'<!doctype html><html lang="en" data-theme="{theme}"><head>'
         '<meta charset="utf-8"><title>t</title>'
         f"{book_css * STYLES.format(web)}"
-        f"<script>globalThis.viteduWidgetState = {text}</script>"
+        f"{elements(state)}"
         f'<script defer src="{web}/widget-host.js"></script></head>'
         # As wide as the fonts of the site: texts wrap where they do there.
         '<body style="font-family: system-ui">'

@@ -2,18 +2,23 @@
 
 import html
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import nbformat
 import pytest
+from conftest import watch
 from nbformat import NotebookNode
 from pages import ROOT, read
+from sphinx.errors import ConfigError
 from vitedu_book.checks import IncompleteBook, check_build
 from vitedu_book.execution import cache_path
+from vitedu_book.hosting import set_address
 
 CONFIG = f"""
 title: Tiny
@@ -24,19 +29,26 @@ sphinx:
   extra_extensions: [sphinxcontrib.katex]
   local_extensions: {{vitedu_book: "{ROOT / "book" / "ext"}"}}
   config:
+    html_static_path: ["{ROOT / "book" / "web"}"]
+    html_theme_options: {{logo: {{text: Tiny}}, use_fullscreen_button: false}}
     templates_path: ["{ROOT / "book" / "ext" / "templates"}"]
     html_math_renderer: katex
     katex_prerender: true
+    katex_css_path: katex/katex.min.css
     myst_update_mathjax: false
     nb_ipywidgets_js: {{widget-host.js: {{defer: defer}}}}
 """
 TOC = "{format: jb-book, root: first, chapters: [{file: one}, {file: claims}]}"
 
 
-def build(folder: Path) -> subprocess.CompletedProcess:
+def build(folder: Path, **environment: str) -> subprocess.CompletedProcess:
     command = Path(sys.executable).with_name("jupyter-book")
     return subprocess.run(
-        [command, "build", folder], capture_output=True, text=True, check=False
+        [command, "build", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
     )
 
 
@@ -176,18 +188,21 @@ def test_formula_that_cannot_be_drawn_fails_the_build(book):
 
 def test_state_of_widgets_is_in_a_script_of_its_own(book):
     notebook = chapter()
+    widget = {"state": {"_esm": "let n = 1;\nexport default { n };"}}
     notebook.metadata["widgets"] = {
         "application/vnd.jupyter.widget-state+json": {
-            "state": {"x": {"model_name": "</script>"}}
+            "state": {"x": {"model_name": "</script>"}, "y": widget}
         }
     }
     nbformat.write(notebook, book / "one.ipynb")
     assert build(book).returncode == 0
     site = book / "_build" / "html"
     script = (site / "_static" / "widget-state" / "one.js").read_text()
-    prefix, _, state = script.partition(" = ")
-    assert prefix == "globalThis.viteduWidgetState"
-    assert "x" in json.loads(state.rstrip(";\n"))["state"]
+    module, _, state = script.partition("globalThis.viteduWidgetState = ")
+    assert "let n = 1;\nreturn { n };" in module
+    models = json.loads(state.rstrip(";\n"))["state"]
+    assert models["y"]["state"]["_esm"] in module
+    assert "x" in models
     scripts = read(site / "one.html").scripts
     names = [name.split("?")[0].split("/")[-1] for name in scripts]
     assert names.index("one.js") < names.index("widget-host.js")
@@ -291,3 +306,47 @@ def test_cache_belongs_to_one_state_of_the_library(tmp_path, source):
     assert len({before, first, second}) == 3
     (tmp_path / "README.md").write_text("3")
     assert cache_path(tmp_path, build_folder) == second
+
+
+def test_a_site_with_an_address_names_it(book, browser):
+    address = "https://example.org/some/path"
+    done = build(book, SITE_URL=address)
+    assert done.returncode == 0, done.stderr
+    site = book / "_build" / "html"
+    page = (site / "one.html").read_text(encoding="utf-8")
+    assert f'<link rel="canonical" href="{address}/one.html"' in page
+    metas = read(site / "one.html").metas
+    assert metas["og:image"] == f"{address}/_static/social-card.png"
+    sitemap = ElementTree.parse(site / "sitemap.xml")
+    assert [loc.text for loc in sitemap.iterfind("{*}url/{*}loc")] == [
+        f"{address}/{name}.html" for name in ("claims", "first", "one")
+    ]
+    robots = (site / "robots.txt").read_text(encoding="utf-8")
+    assert f"Sitemap: {address}/sitemap.xml" in robots
+    missing = read(site / "404.html")
+    assert "/some/path/one.html" in missing.links
+    places = [a for a in missing.links if not a.startswith(("#", "https:"))]
+    assert [a for a in places if not a.startswith("/some/path/")] == []
+    assert missing.metas["robots"] == "noindex"
+    assert "canonical" not in (site / "404.html").read_text(encoding="utf-8")
+    # The policy in the page holds on disk, where no server sends one.
+    opened = browser.new_page()
+    watch(opened, site.as_uri())
+    opened.goto((site / "one.html").as_uri())
+    assert opened.console_errors == []
+    opened.evaluate(
+        "document.head.append(Object.assign(document.createElement('script'),"
+        " { textContent: 'window.planted = 1' }))"
+    )
+    assert opened.evaluate("window.planted") is None
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    "address", ["example.org", "ftp://example.org/", "https://a.org/?b=c"]
+)
+def test_an_address_that_is_none_is_named(monkeypatch, address):
+    monkeypatch.setenv("SITE_URL", address)
+    config = SimpleNamespace(html_baseurl="")
+    with pytest.raises(ConfigError, match=re.escape(repr(address))):
+        set_address(None, config)

@@ -436,10 +436,7 @@ def test_the_room_it_takes_does_not_change(show, width, theme):
 def saved_arrays(page: Page) -> dict[str, np.ndarray]:
     """Read the arrays of the chapter's explorer off the page's state."""
     states = page.evaluate(
-        """() => [globalThis.viteduWidgetState, ...[
-            ...document.querySelectorAll('[type$="widget-state+json"]'),
-        ].map((node) => JSON.parse(node.textContent))]
-            .flatMap((saved) => Object.values(saved?.state ?? {}))"""
+        "() => Object.values(globalThis.viteduWidgetState.state)"
     )
     (model,) = [
         model

@@ -24,6 +24,34 @@ def test_links_lead_somewhere(site, path):
     assert broken == []
 
 
+def test_links_of_the_other_pages_lead_somewhere(site):
+    # 404.html has links from the root of the host.
+    known = {site.folder / path for path in [*ALL_PAGES, "404.html"]}
+    others = {
+        page
+        for page in site.folder.rglob("*.html")
+        if "_static" not in page.parts
+    } - known
+    assert len(others) > 50
+    assert [
+        (page.name, link)
+        for page in others
+        for link in read(page).links
+        if _is_broken(page, link)
+    ] == []
+
+
+def test_what_style_sheets_name_is_there(site):
+    named = [
+        sheet.parent / unquote(name.strip("\"'").split("?")[0].split("#")[0])
+        for sheet in site.folder.rglob("*.css")
+        for name in re.findall(r"url\(([^)]*)\)", sheet.read_text("utf-8"))
+        if not name.strip("\"'").startswith(("data:", "#"))
+    ]
+    assert len(named) > 20
+    assert [path for path in named if not path.is_file()] == []
+
+
 def _is_broken(page: Path, link: str) -> bool:
     parts = urlsplit(link)
     if parts.scheme or parts.netloc:

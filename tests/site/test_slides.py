@@ -1,6 +1,8 @@
 """The decks of slides, opened from disk as a teacher would open them."""
 
 import re
+import threading
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -10,6 +12,7 @@ from filelock import FileLock
 from pages import PAGES
 from playwright.sync_api import expect
 
+from tools.serve import make_server
 from tools.slides.__main__ import write
 
 CHAPTERS = [
@@ -189,6 +192,47 @@ def test_the_speaker_has_a_window(open_deck):
         page.keyboard.press("s")
     notes = popup.value.locator(".speaker-controls-notes .value")
     expect(notes).to_contain_text("The dot product of the query")
+
+
+def test_links_of_slides_lead_somewhere(folder):
+    missing = []
+    for name in ("index", *CHAPTERS):
+        deck = slides(folder, name)
+        ids = {node["id"] for node in deck.select("[id]")}
+        for node in deck.select("[href], [src]"):
+            link = urlsplit(node.get("href") or node["src"])
+            here = not link.path and link.fragment.lstrip("/") in ids
+            there = link.path and (folder / unquote(link.path)).is_file()
+            if not (link.scheme == "https" or here or there):
+                missing.append((name, link.geturl()))
+    assert missing == []
+
+
+def test_a_deck_works_under_the_policy_of_a_host(folder, browser):
+    with make_server(folder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        context = browser.new_context(viewport={"width": 1280, "height": 720})
+        context.on("page", lambda page: watch(page, address))
+        page = context.new_page()
+        page.goto(f"{address}/03-scaled-dot-product-attention.html")
+        views = page.locator('script[type$="widget-view+json"]').count()
+        expect(page.locator(".vitedu-explorer")).to_have_count(views)
+        with page.expect_popup() as popup:
+            page.keyboard.press("s")
+        frame = popup.value.frame_locator("#current-slide iframe")
+        expect(frame.locator("section.present h1")).to_be_visible()
+        page.keyboard.press("ArrowRight")
+        notes = popup.value.locator(".speaker-controls-notes .value")
+        expect(notes).not_to_be_empty()
+        # A style of the window's own text is in force.
+        expect(popup.value.locator("#current-slide")).to_have_css(
+            "position", "absolute"
+        )
+        errors = page.console_errors + popup.value.console_errors
+        context.close()
+        server.shutdown()
+    assert errors == []
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -6,6 +6,9 @@ SITE is the folder of the built site, `_build/html` if it is not named. The
 decks and all that they need come into `_build/slides`, which may be copied.
 """
 
+import base64
+import hashlib
+import json
 import re
 import shutil
 import sys
@@ -27,10 +30,17 @@ SHARED = (
     "pygments.css",
     "book.css",
     "predict.css",
+    "theme.js",
     "widget-host.js",
     "logo.svg",
 )
 IMAGES = re.compile(r'src="(_images/[^"]+)"')
+# What stands in the text of the speaker's window, by the part of the policy
+# that has to know it; in the script it is a string that reads like JSON.
+SPEAKER = {
+    "script-src": re.compile(r"<script>(.*?)<\\/script>", re.DOTALL),
+    "style-src": re.compile(r"<style>(.*?)</style>", re.DOTALL),
+}
 
 
 def teacher_of(name: str) -> Teacher:
@@ -55,6 +65,9 @@ def write(site: Path, folder: Path) -> dict[str, Deck]:
     shutil.copytree(ASSETS, folder / "slides", ignore=_templates)
     for name in SHARED:
         _copy(site / "_static" / name, folder / "_static" / name)
+    headers = (site / "_headers").read_text(encoding="utf-8")
+    notes = (ASSETS / "reveal" / "notes.js").read_text(encoding="utf-8")
+    write_whole(folder / "_headers", policy(headers, notes).encode())
     decks = {page.stem: write_deck(page, site, folder) for page in pages}
     listed = "".join(
         f'<li><a href="{name}.html">{escape(deck.title)}</a></li>\n'
@@ -81,6 +94,22 @@ def write_deck(page: Path, site: Path, folder: Path) -> Deck:
     return deck
 
 
+def policy(headers: str, notes: str) -> str:
+    """Return a site's headers that allow the window for the speaker.
+
+    Args:
+        headers: The text of the site's file `_headers`.
+        notes: The script of reveal.js that holds the text of the window.
+    """
+    for name, part in SPEAKER.items():
+        text = json.loads(f'"{part.search(notes)[1]}"')
+        digest = hashlib.sha256(text.encode()).digest()
+        allowed = f"{name} 'sha256-{base64.b64encode(digest).decode()}'"
+        headers = headers.replace(f"{name} ", f"{allowed} ", 1)
+    # The window shows the deck twice, in frames.
+    return headers.replace("frame-anc", "frame-src 'self'; frame-anc", 1)
+
+
 def _templates(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if name.endswith(".html")]
 
@@ -93,7 +122,9 @@ def _copy(source: Path, target: Path) -> None:
 
 def _fill(template: str, target: Path, **words: str) -> None:
     text = (ASSETS / template).read_text(encoding="utf-8")
-    write_whole(target, Template(text).substitute(words).encode())
+    head = (ASSETS / "head.html").read_text(encoding="utf-8")
+    page = Template(text).substitute(words, head=head)
+    write_whole(target, page.encode())
 
 
 def main(site: str = "_build/html") -> None:

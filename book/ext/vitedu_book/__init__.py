@@ -10,6 +10,7 @@ from . import (
     checks,
     execution,
     formulas,
+    hosting,
     icons,
     images,
     ledgers,
@@ -18,7 +19,10 @@ from . import (
     quizzes,
     reference,
     scripts,
+    sidebar,
     teaching,
+    third_party,
+    versions,
     widget_state,
 )
 
@@ -27,6 +31,7 @@ PARTS = (
     checks,
     execution,
     formulas,
+    hosting,
     icons,
     images,
     ledgers,
@@ -35,7 +40,10 @@ PARTS = (
     quizzes,
     reference,
     scripts,
+    sidebar,
     teaching,
+    third_party,
+    versions,
     widget_state,
 )
 
@@ -52,7 +60,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 def _digest() -> str:
     book = Path(__file__).parents[2]
-    files = [*book.glob("ext/**/*.py"), *book.glob("web/*.*")]
+    files = [
+        *book.glob("ext/**/*.py"),
+        *book.glob("hosting/*"),
+        *book.glob("web/*.*"),
+    ]
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(path.read_bytes())

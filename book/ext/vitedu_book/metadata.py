@@ -55,9 +55,10 @@ def describe(
     else:
         description = escape(_first_paragraph(doctree) or DESCRIPTION)
         tags += f'<meta name="description" content="{description}" />\n'
-    card = app.config.html_baseurl + context["pathto"](
-        "_static/social-card.png", True
-    )
+    card = "_static/social-card.png"
+    # Those who show previews ask for a whole address, where there is one.
+    address = app.config.html_baseurl
+    card = address + card if address else context["pathto"](card, True)
     icon = context["pathto"]("_static/favicon.png", True)
     site = escape(app.config.html_title)
     title = re.sub(r"<[^>]+>", "", context.get("title", "")) or site

@@ -1,15 +1,21 @@
-"""Write the state of the widgets of a page to a script file of its own.
+"""Write the widgets of a page to a script file of its own.
 
-MyST-NB puts it into the head of the page, where the browser has to read all
-of it before it can draw the first line of text.
+MyST-NB puts their state into the head of the page, where the browser has to
+read all of it before it can draw the first line of text. In that state their
+modules are texts, which only a page that may run any text could start.
 """
 
+import hashlib
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
 STATE_TYPE = "application/vnd.jupyter.widget-state+json"
+EXPORT = re.compile(r"^export (?:default )?", re.MULTILINE)
+IMPORT = re.compile(r"^import\b", re.MULTILINE)
 
 
 def setup(app: Sphinx) -> None:
@@ -38,9 +44,44 @@ def move_state(
         name = f"widget-state/{pagename}.js"
         path = Path(app.outdir, "_static", name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(
-            f"globalThis.viteduWidgetState = {script.attributes['body']};\n",
-            encoding="utf-8",
-        )
+        parts = scripts_of(json.loads(script.attributes["body"]))
+        path.write_text("".join(parts), encoding="utf-8")
         scripts.remove(script)
         app.add_js_file(name, defer="defer", priority=script.priority - 1)
+
+
+def scripts_of(saved: dict[str, Any]) -> list[str]:
+    """Return classic scripts that hold saved widgets, their state last.
+
+    Each module stands there once, as a function that returns what the module
+    exports; the state has its name only.
+
+    Raises:
+        ValueError: A module imports, or does not export exactly once.
+    """
+    modules: dict[str, str] = {}
+    for model in saved["state"].values():
+        state = model.get("state", {})
+        if "_esm" in state:
+            text = state["_esm"]
+            name = hashlib.sha256(text.encode()).hexdigest()[:16]
+            modules[name], state["_esm"] = _as_function(text), name
+    return [
+        *(
+            "(globalThis.viteduWidgetModules ??= {})"
+            f"[{json.dumps(name)}] = {function};\n"
+            for name, function in modules.items()
+        ),
+        f"globalThis.viteduWidgetState = {json.dumps(saved)};\n",
+    ]
+
+
+def _as_function(module: str) -> str:
+    exports = len(EXPORT.findall(module))
+    if exports != 1 or IMPORT.search(module):
+        raise ValueError(
+            "_esm must import nothing and have one line that begins with "
+            f"'export', got {exports} such lines in {module[:40]!r}..."
+        )
+    body = EXPORT.sub("return ", module)
+    return f'async () => {{\n"use strict";\n{body}\n}}'

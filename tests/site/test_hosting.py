@@ -1,0 +1,185 @@
+"""The site on a web host: its policy, its headers, its place, its 404."""
+
+import re
+import threading
+from importlib.metadata import distribution
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+import yaml
+from conftest import watch
+from playwright.sync_api import expect
+from vitedu_book.third_party import FOLDER, MANIFEST, PACKAGES
+
+from tools.serve import headers_of, make_server
+
+CHAPTER = "chapters/16-looking-inside.html"
+TAG = re.compile(r"<([a-z][\w-]*)([^<>]*)>")
+VALUE = re.compile(r'"[^"]*"')
+ATTRIBUTE_SCRIPT = re.compile(r"\son[a-z]+=")
+# What a page holds of these is data, which the policy is not about.
+DATA = re.compile(r'type="application/vnd\.jupyter\.widget-view\+json"')
+PLANTED = """(kind) => {
+  const element = document.createElement(kind);
+  element.textContent = kind === "script" ? "window.planted = 1"
+    : "h1 { color: rgb(1, 2, 3) !important }";
+  document.head.append(element);
+  return [window.planted, getComputedStyle(document.querySelector("h1")).color]
+}"""
+BLOB = """async () => {
+  const blob = new Blob(["export default 1"], { type: "text/javascript" });
+  return import(URL.createObjectURL(blob)).then(() => "ran", () => "refused");
+}"""
+# In `_static`, made by the build out of the pages.
+MADE = re.compile(
+    r"settings/|widget-state/|licences/|pygments\.css|katex-math\.css|"
+    r"documentation_options\.js|language_data\.js|mystnb\.\w+\.css"
+)
+
+
+def forbidden(text: str) -> list[str]:
+    """Return the tags of a page that the policy would not let work."""
+    found = []
+    for tag in TAG.finditer(text):
+        name, attributes = tag[1], VALUE.sub('""', tag[2])
+        in_page = "src=" not in attributes and not DATA.search(tag[2])
+        if (
+            (name == "script" and in_page)
+            or name in ("style", "iframe", "object", "embed", "base")
+            or ATTRIBUTE_SCRIPT.search(attributes)
+            or '"javascript:' in tag[2]
+        ):
+            found.append(tag[0])
+    return found
+
+
+def test_what_is_forbidden_is_found():
+    wrong = '<script>1</script><style></style><b class="" onclick="a > b">'
+    good = (
+        '<script defer src="a.js"></script><p title=" one=1 onclick=">'
+        '<script type="application/vnd.jupyter.widget-view+json"></script>'
+    )
+    assert len(forbidden(wrong)) == 3
+    assert forbidden(good) == []
+
+
+def test_no_page_holds_what_the_policy_forbids(site):
+    pages = [
+        page
+        for page in site.folder.rglob("*.html")
+        if "_static" not in page.parts
+    ]
+    assert len(pages) > 100
+    assert {
+        page.name: tags
+        for page in pages
+        if (tags := forbidden(page.read_text(encoding="utf-8")))
+    } == {}
+
+
+def test_every_answer_has_the_headers(site, root):
+    expected = headers_of(root / "book" / "hosting")
+    assert len(expected) == 6
+    for path in ("index.html", "_static/book.js", "_static/favicon.png"):
+        with urlopen(site.url(path)) as answer:
+            sent = answer.headers
+        assert [(name, sent[name]) for name, _ in expected] == expected
+
+
+@pytest.mark.parametrize("kind", ["script", "style"])
+def test_what_is_planted_in_a_page_is_refused(open_page, kind):
+    page = open_page("book/notation.html")
+    planted, colour = page.evaluate(PLANTED, kind)
+    assert planted is None
+    assert colour != "rgb(1, 2, 3)"
+    message = f"policy: {kind}-src-elem forbids inline"
+    assert message in page.console_errors
+    page.console_errors.clear()
+
+
+def test_a_script_made_of_text_is_refused(open_page):
+    page = open_page("book/notation.html")
+    assert page.evaluate(BLOB) == "refused"
+    page.console_errors.clear()
+
+
+def test_a_missing_page_is_answered_at_any_depth(open_page, site):
+    page = open_page("no/such/chapter.html")
+    expect(page.locator("h1").last).to_have_text("There is no such page#")
+    assert any("404" in error for error in page.console_errors)
+    page.console_errors.clear()
+    page.get_by_role("link", name="3. Scaled dot-product").first.click()
+    expect(page).to_have_title(re.compile("Scaled dot-product"))
+    assert page.url == site.url(
+        "chapters/03-scaled-dot-product-attention.html"
+    )
+
+
+def test_a_site_without_an_address_names_none(site):
+    # `SITE_URL` in the environment of these tests would be one.
+    assert not (site.folder / "sitemap.xml").exists()
+    assert not (site.folder / "robots.txt").exists()
+    page = (site.folder / CHAPTER).read_text(encoding="utf-8")
+    assert 'rel="canonical"' not in page
+    assert "Content-Security-Policy" not in page
+
+
+@pytest.fixture
+def below(site, tmp_path):
+    """Serve the site in a folder below the root of a host."""
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "path").symlink_to(site.folder)
+    (tmp_path / "_headers").symlink_to(site.folder / "_headers")
+    (tmp_path / "index.html").touch()
+    with make_server(tmp_path) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/some/path/"
+        server.shutdown()
+
+
+def test_the_site_works_in_a_folder_of_a_host(below, browser):
+    page = browser.new_page()
+    watch(page, below)
+    page.goto(below)
+    expect(page).to_have_title(re.compile("From Transformer to ViT"))
+    page.goto(below + CHAPTER)
+    views = page.locator('script[type$="widget-view+json"]').count()
+    expect(page.locator(".vitedu-explorer")).to_have_count(views)
+    assert views
+    page.goto(f"{below}search.html?q=softmax")
+    first = page.locator("#search-results li p.context").first
+    expect(first).to_contain_text(re.compile("softmax", re.IGNORECASE))
+    page.locator("#search-results a").first.click()
+    page.wait_for_url(re.compile(f"^{below}(book|chapters)/"))
+    page.close()
+    assert page.requests_outside == []
+    assert page.console_errors == []
+
+
+def test_everything_shipped_has_an_owner_and_a_licence(site, root):
+    listed = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))
+    owned = {
+        f"{Path(library['folder']).name}/{file}"
+        for library in listed.values()
+        for file in library["files"]
+    }
+    owned |= {path.name for path in (root / "book" / "web").iterdir()}
+    packed = {
+        file.name
+        for package in map(distribution, PACKAGES)
+        for file in package.files
+    }
+    static = site.folder / "_static"
+    unknown = [
+        name
+        for path in static.rglob("*")
+        if path.is_file()
+        and (name := path.relative_to(static).as_posix()) not in owned
+        and path.name not in packed | {"predict.css"}
+        and not MADE.match(name)
+    ]
+    assert unknown == []
+    for name in (*listed, *(distribution(p).name for p in PACKAGES)):
+        text = site.folder / FOLDER / f"{name}.txt"
+        assert "Copyright" in text.read_text(encoding="utf-8"), name

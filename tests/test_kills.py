@@ -1,0 +1,136 @@
+"""Training that is killed fifty times loses nothing, to the last bit."""
+
+import multiprocessing
+import os
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from multiprocessing import forkserver
+from pathlib import Path
+
+import killed
+import pytest
+import torch
+
+from vitedu.checkpoints import read_checkpoint
+
+KILLS = 50
+PATIENCE = 60.0
+PLACES = ("at the start", "in a step", "in a write", "after a write")
+CONTEXT = multiprocessing.get_context("forkserver")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server():
+    """Start a process that has loaded PyTorch; its forks are there at once."""
+    CONTEXT.set_forkserver_preload(["killed"])
+    with pytest.MonkeyPatch.context() as patch:
+        # Some versions of Python hand no search path to the server.
+        patch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        forkserver.ensure_running()
+
+
+class Life:
+    """One process of a run, and what can be seen of it from outside."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.before = path, inode(path)
+        self.steps = CONTEXT.RawValue("i", 0)
+        self.process = CONTEXT.Process(
+            target=killed.train, args=(path, self.steps)
+        )
+        self.process.start()
+
+    def writes(self) -> bool:
+        return len(list(self.path.parent.glob(".*.part"))) > 0
+
+    def has_written(self) -> bool:
+        return inode(self.path) != self.before
+
+    def await_moment(self, reached: Callable[[], bool], delay: float) -> None:
+        """Wait for an event and then a little, or for the end."""
+        end = time.monotonic() + PATIENCE
+        while not reached() and self.process.is_alive():
+            assert time.monotonic() < end
+            time.sleep(0.0005)
+        time.sleep(delay)
+
+    def kill(self) -> str:
+        """Kill it with SIGKILL; return where it was, or "" at its end."""
+        self.process.kill()
+        self.process.join()
+        if self.process.exitcode == 0:
+            return ""
+        if self.writes():
+            return "in a write"
+        if self.has_written():
+            return "after a write"
+        return "in a step" if self.steps.value else "at the start"
+
+
+def inode(path: Path) -> int:
+    return path.stat().st_ino if path.exists() else 0
+
+
+def live(path: Path, phase: int, chance: random.Random) -> str:
+    """Let a process live until some moment in a phase; say where it was."""
+    life, step = Life(path), chance.randint(1, killed.STEPS)
+    event, longest = (
+        (lambda: True, 0.05),
+        (lambda: life.steps.value >= step, 0.01),
+        (life.writes, 0.03),
+        (life.has_written, 0.01),
+    )[phase % len(PLACES)]
+    life.await_moment(event, chance.uniform(0, longest))
+    return life.kill()
+
+
+def epochs(path: Path) -> int:
+    """Read a checkpoint, which must be whole, and return its epochs."""
+    if not path.exists():
+        return 0
+    return len(read_checkpoint(path)[1]["history"]["loss"])
+
+
+def finish(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
+    life = Life(path)
+    life.process.join(PATIENCE)
+    assert life.process.exitcode == 0
+    return read_checkpoint(path)
+
+
+def same(first: tuple, second: tuple) -> bool:
+    """Compare weights, optimiser, generators, schedule and history."""
+    return (
+        first[1] == second[1]
+        and first[0].keys() == second[0].keys()
+        and all(torch.equal(first[0][k], second[0][k]) for k in first[0])
+    )
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    return finish(tmp_path_factory.mktemp("whole") / "state")
+
+
+def test_fifty_kills_lose_nothing(tmp_path, uninterrupted):
+    chance, places = random.Random(0), Counter()
+    path, done, runs = tmp_path / "0", 0, 0
+    while sum(places.values()) < KILLS:
+        place = live(path, sum(places.values()), chance)
+        assert epochs(path) >= done
+        done = epochs(path)
+        assert len(list(tmp_path.glob(".*.part"))) <= 1
+        if place:
+            places[place] += 1
+        else:
+            assert same(read_checkpoint(path), uninterrupted)
+            runs += 1
+            path, done = tmp_path / str(runs), 0
+    assert same(finish(path), uninterrupted)
+    assert sorted(tmp_path.iterdir()) == [
+        tmp_path / str(run) for run in range(runs + 1)
+    ]
+    assert min(places[place] for place in PLACES) >= 5

@@ -1,0 +1,43 @@
+"""Where a model is computed."""
+
+import os
+
+import torch
+
+from vitedu import require
+
+NAMES = ("cpu", "cuda", "mps", "auto")
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device of that name, or the fastest there is.
+
+    Args:
+        name: "cpu"; "cuda", a graphics card of NVIDIA or AMD; "mps", that of
+            an Apple computer; "auto" takes CUDA where there is one, else MPS
+            where there is one, else the CPU. Of several cards, a process that
+            torchrun has started takes the one of its local number.
+
+    Raises:
+        ValueError: Another name, or PyTorch sees no such device.
+
+    >>> choose_device("cpu")
+    device(type='cpu')
+    """
+    require.choice("device", name, NAMES)
+    present = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        name = next(kind for kind, there in present.items() if there)
+    if not present[name]:
+        there = tuple(kind for kind in present if present[kind])
+        raise ValueError(
+            f"device must be one of {(*there, 'auto')} on this machine, got "
+            f"{name!r}: PyTorch sees no {name.upper()} device"
+        )
+    if name != "cuda":
+        return torch.device(name)
+    return torch.device(name, int(os.environ.get("LOCAL_RANK", 0)))

@@ -1,0 +1,179 @@
+"""Several processes that train one model together."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, IterableDataset, Sampler
+
+from vitedu import require
+
+T = TypeVar("T")
+
+# What a loader is told besides its data and the order in which they come.
+_SETTINGS = (
+    "collate_fn",
+    "generator",
+    "num_workers",
+    "pin_memory",
+    "timeout",
+    "worker_init_fn",
+    "multiprocessing_context",
+    "prefetch_factor",
+    "persistent_workers",
+)
+
+
+def number_of_processes() -> int:
+    """Return how many processes work together; 1 if they were not told to."""
+    together = dist.is_available() and dist.is_initialized()
+    return dist.get_world_size() if together else 1
+
+
+def own_rank() -> int:
+    """Return which of them this is: 0 for the first, and for one alone."""
+    return dist.get_rank() if number_of_processes() > 1 else 0
+
+
+def once_for_all(action: Callable[[], T]) -> T:
+    """Let the first process act for all, which wait for it.
+
+    Args:
+        action: What to do. Its result has to be one that can be pickled.
+
+    Returns:
+        Its result, in every process.
+
+    Raises:
+        Exception: What `action` raised, in every process: if one stopped
+            alone, the others would wait for it in vain.
+    """
+    require.function("action", action)
+    if number_of_processes() == 1:
+        return action()
+    outcome: list = [None, None]
+    if own_rank() == 0:
+        try:
+            outcome[0] = action()
+        except Exception as error:
+            outcome[1] = error
+    dist.broadcast_object_list(outcome)
+    result, error = outcome
+    if error is not None:
+        raise error
+    return result
+
+
+def sum_over_processes(number: float, device: torch.device) -> float:
+    """Return the sum of a number over all processes.
+
+    Args:
+        number: That of this process; whole ones stay exact up to 2**53.
+        device: Where the processes exchange tensors: that of the model.
+    """
+    require.instance("number", number, int, float)
+    require.instance("device", device, torch.device)
+    if number_of_processes() == 1:
+        return number
+    found = torch.tensor(number, dtype=torch.float64, device=device)
+    dist.all_reduce(found)
+    return found.item()
+
+
+def replicate(model: nn.Module) -> nn.Module:
+    """Return what computes as `model` and averages gradients over processes.
+
+    For one process that is the model itself. Otherwise the weights of the
+    first process are copied to all.
+    """
+    require.instance("model", model, nn.Module)
+    if number_of_processes() == 1:
+        return model
+    return DistributedDataParallel(model)
+
+
+def share_of_batches(loader: DataLoader) -> DataLoader:
+    """Return a loader of the part of each batch that this process computes.
+
+    All processes have to draw the same batches. Of these each reads its own
+    part alone: of n processes, number r takes samples r, r + n and so on. For
+    one process that is `loader` itself.
+
+    Args:
+        loader: Draws lists of indices, by its `batch_size`, a batch sampler
+            or a sampler of lists.
+
+    Raises:
+        TypeError: `loader` is no DataLoader.
+        ValueError: Its data have no indices. While it runs: it draws no lists
+            of indices, or a batch of fewer samples than there are processes.
+    """
+    require.instance("loader", loader, DataLoader)
+    if number_of_processes() == 1:
+        return loader
+    if isinstance(loader.dataset, IterableDataset):
+        raise ValueError(
+            "loader must read data by their indices, so that each process "
+            f"can take its share, got {type(loader.dataset).__name__}"
+        )
+    settings = {name: getattr(loader, name) for name in _SETTINGS}
+    batches = loader.batch_sampler or loader.sampler
+    shares = _Shares(batches, loader.generator)
+    if loader.batch_sampler is None:
+        settings |= {"batch_size": None, "sampler": shares}
+    else:
+        settings["batch_sampler"] = shares
+    return DataLoader(loader.dataset, **settings)
+
+
+class _Shares(Sampler[list[int]]):
+    """Draws the batches of all processes, and yields this one's share."""
+
+    def __init__(
+        self, batches: Sampler, generator: torch.Generator | None
+    ) -> None:
+        self.batches, self.generator = batches, generator
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        # The whole order first, which has to be the same everywhere.
+        order = list(self.batches)
+        _check_order(order)
+        if own_rank() > 0:
+            _draw_apart(self.generator)
+        for batch in order:
+            yield batch[own_rank() :: number_of_processes()]
+
+
+def _check_order(order: list) -> None:
+    count = number_of_processes()
+    for batch in order:
+        if not isinstance(batch, list | tuple):
+            raise ValueError(
+                "loader must draw lists of indices, so that each process can "
+                f"take its share, got {batch!r}"
+            )
+        if len(batch) < count:
+            raise ValueError(
+                f"loader must give each of the {count} processes a sample of "
+                f"every batch, got a batch of {len(batch)}"
+            )
+
+
+def _draw_apart(generator: torch.Generator | None) -> None:
+    """Draw other numbers than the first process: another dropout."""
+    torch.manual_seed(_own_seed(torch.default_generator))
+    if generator is not None:
+        generator.manual_seed(_own_seed(generator))
+
+
+def _own_seed(generator: torch.Generator) -> int:
+    drawn = torch.randint(
+        2**62, (), generator=generator, device=generator.device
+    )
+    return drawn.item() + own_rank()

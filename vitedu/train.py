@@ -1,0 +1,218 @@
+"""Train a model of the book from the command line, in one process or many.
+
+One process: ``python -m vitedu.train --task digits``. Two, each with its
+share of every batch: ``torchrun --nproc-per-node=2 -m vitedu.train``. With
+``--max-restarts=2`` and a ``--checkpoint``, torchrun starts them again when
+one dies, and the run goes on after the last whole epoch.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import torch
+import torch.distributed as dist
+import tyro
+from torch import nn
+from torch.utils.data import DataLoader
+
+from vitedu import require
+from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
+from vitedu.data import batches, digits
+from vitedu.decoding import greedy_search
+from vitedu.devices import choose_device
+from vitedu.numerals import numeral_task
+from vitedu.recomputation import recompute_blocks
+from vitedu.sequences import pair_batches
+from vitedu.training import History, accuracy, fit
+from vitedu.transformer import Transformer
+from vitedu.vit import VisionTransformer
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions:
+    """Train a model of the book; print one line of JSON an epoch.
+
+    Attributes:
+        task: A Vision Transformer reads handwritten digits, or a Transformer
+            translates Chinese numerals into English.
+        seed: Of the weights, the order of the data and the dropout.
+        num_epochs: Passes over the data; None takes those of the chapter.
+        batch_size: Samples a step, over all processes.
+        learning_rate: The highest; None takes that of the chapter.
+        dropout: Rate in all blocks. With 0, the result is the same for any
+            number of processes, up to rounding.
+        accumulation: Micro-batches a step, in each process.
+        precision: Type of number to compute in; weights stay in float32.
+        compile: Let torch.compile fuse the operations; needs a C++ compiler.
+        recompute: Keep the inputs of each block alone, to save memory.
+        device: Where to compute; auto takes CUDA, else MPS, else the CPU.
+        checkpoint: File that holds the state after each epoch. If it exists,
+            training goes on from it.
+    """
+
+    task: Literal["digits", "numerals"] = "digits"
+    seed: int = 0
+    num_epochs: int | None = None
+    batch_size: int = 64
+    learning_rate: float | None = None
+    dropout: float = 0.0
+    accumulation: int = 1
+    precision: Literal["float32", "bfloat16"] = "float32"
+    compile: bool = False
+    recompute: bool = False
+    device: Literal["cpu", "cuda", "mps", "auto"] = "cpu"
+    checkpoint: Path | None = None
+
+    def recipe(self, preset: Callable[..., TrainConfig]) -> TrainConfig:
+        """Return the chapter's recipe with what was asked for changed."""
+        changes = {
+            "num_epochs": self.num_epochs,
+            "learning_rate": self.learning_rate,
+            "accumulation": self.accumulation,
+            "precision": self.precision,
+        }
+        return preset(**{k: v for k, v in changes.items() if v is not None})
+
+
+class _Task(NamedTuple):
+    model: nn.Module
+    loader: DataLoader
+    config: TrainConfig
+    evaluate: Callable[[nn.Module], dict[str, float]]
+
+
+def _digits(options: TrainOptions, device: torch.device) -> _Task:
+    data = digits()
+    images, labels = data.test_images.to(device), data.test_labels.to(device)
+    # Without depth that is dropped at random, unlike in the chapter.
+    config = ViTConfig.digits(drop_path=0.0, dropout=options.dropout)
+    return _Task(
+        VisionTransformer(config),
+        batches(
+            data.train_images,
+            data.train_labels,
+            batch_size=options.batch_size,
+            seed=options.seed,
+        ),
+        options.recipe(TrainConfig.digits),
+        lambda model: {"accuracy": accuracy(model, images, labels)},
+    )
+
+
+def _numerals(options: TrainOptions, device: torch.device) -> _Task:
+    train, test = numeral_task(num_train=5000, num_test=200, zero_rate=0.3)
+    src = test.src.to(device)
+
+    def evaluate(model: Transformer) -> dict[str, float]:
+        found = greedy_search(model, src, bos_id=1, eos_id=2, max_len=20)
+        words = [test.tgt_vocabulary.decode(ids) for ids in found.best]
+        right = [english for _, english in test.words]
+        hits = sum(a == b for a, b in zip(words, right, strict=True))
+        return {"accuracy": hits / len(right)}
+
+    return _Task(
+        Transformer(TransformerConfig.numerals(dropout=options.dropout)),
+        pair_batches(train, batch_size=options.batch_size, seed=options.seed),
+        options.recipe(TrainConfig.numerals),
+        evaluate,
+    )
+
+
+def _train(options: TrainOptions) -> History:
+    """Train as the options say, with all processes that were started.
+
+    Returns:
+        Losses, rates and the accuracy on data that were not trained on.
+
+    Raises:
+        TypeError, ValueError, FileNotFoundError, FloatingPointError: Options
+            outside their range, a device that is not there, and what
+            `vitedu.training.fit` refuses.
+    """
+    require.instance("options", options, TrainOptions)
+    device = choose_device(options.device)
+    with _process_group(device):
+        torch.manual_seed(options.seed)
+        make = {"digits": _digits, "numerals": _numerals}[options.task]
+        model, loader, config, evaluate = make(options, device)
+        model.to(device)
+        if options.recompute:
+            recompute_blocks(model)
+        if options.compile:
+            model.compile()
+        return fit(
+            model,
+            loader,
+            config,
+            evaluate=evaluate,
+            checkpoint=options.checkpoint,
+            progress=sys.stderr.isatty(),
+        )
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the program.
+
+    Args:
+        args: What stands behind its name; None takes the command line.
+
+    Raises:
+        SystemExit: Something was wrong; the first process says what.
+    """
+    first = _environment_rank() == 0
+    options = tyro.cli(
+        TrainOptions,
+        prog="python -m vitedu.train",
+        args=args,
+        console_outputs=first,
+    )
+    try:
+        history = _train(options)
+    except (TypeError, ValueError, OSError, FloatingPointError) as error:
+        raise SystemExit(f"error: {error}" if first else 1) from error
+    if first:
+        _print(history)
+
+
+def _print(history: History) -> None:
+    for epoch in range(history.num_epochs):
+        line = {
+            "epoch": epoch + 1,
+            "loss": history.loss[epoch],
+            "learning_rate": history.learning_rate[epoch],
+        }
+        line |= {name: x[epoch] for name, x in history.metrics.items()}
+        print(json.dumps(line))
+
+
+def _environment_rank() -> int:
+    return int(os.environ.get("RANK", 0))
+
+
+@contextmanager
+def _process_group(device: torch.device) -> Iterator[None]:
+    """Join the other processes, if torchrun or its like has started some."""
+    if "RANK" not in os.environ:
+        yield
+        return
+    if device.type == "mps":
+        raise ValueError(
+            "device must be 'cpu' or 'cuda' in several processes, got 'mps'"
+        )
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield
+    finally:
+        dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
