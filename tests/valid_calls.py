@@ -1093,7 +1093,7 @@ CALLS = {
     ),
     "devices.choose_device": call(
         devices.choose_device,
-        name=("cpu", choice("cpu", "cuda", "mps", "auto")),
+        device=("cpu", choice("cpu", "cuda", "mps", "auto")),
     ),
     "processes.once_for_all": call(
         processes.once_for_all, action=(dict, not_a(type))
