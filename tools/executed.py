@@ -18,7 +18,10 @@ from nbmake.nb_run import NotebookRun
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "book" / "ext"))
 
-from vitedu_book.execution import cache_path  # noqa: E402
+from vitedu_book.execution import (  # noqa: E402
+    cache_path,
+    drop_half_written,
+)
 
 
 class CachingRun(NotebookRun):
@@ -49,6 +52,7 @@ def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
     # Several processes may execute chapters at a time.
     (ROOT / "_build").mkdir(exist_ok=True)
     with FileLock(ROOT / "_build" / "cache.lock"):
+        drop_half_written(cache_path(ROOT, ROOT / "_build"))
         open_cache().cache_notebook_bundle(
             bundle, check_validity=False, overwrite=True
         )
