@@ -79,6 +79,7 @@ def test_no_page_holds_what_the_policy_forbids(site):
 
 
 def test_every_answer_has_the_headers(site, root):
+    assert (site.folder / ".nojekyll").is_file()
     expected = headers_of(root / "book" / "hosting")
     assert len(expected) == 6
     for path in ("index.html", "_static/book.js", "_static/favicon.png"):
