@@ -10,7 +10,6 @@ from . import (
     checks,
     execution,
     formulas,
-    icons,
     images,
     ledgers,
     metadata,
@@ -20,6 +19,7 @@ from . import (
     scripts,
     sidebar,
     teaching,
+    unused,
     widget_state,
 )
 
@@ -28,7 +28,6 @@ PARTS = (
     checks,
     execution,
     formulas,
-    icons,
     images,
     ledgers,
     metadata,
@@ -38,6 +37,7 @@ PARTS = (
     scripts,
     sidebar,
     teaching,
+    unused,
     widget_state,
 )
 
