@@ -11,7 +11,6 @@ from . import (
     execution,
     formulas,
     hosting,
-    icons,
     images,
     interrupted,
     ledgers,
@@ -23,6 +22,7 @@ from . import (
     sidebar,
     teaching,
     third_party,
+    unused,
     versions,
     widget_state,
 )
@@ -33,7 +33,6 @@ PARTS = (
     execution,
     formulas,
     hosting,
-    icons,
     images,
     interrupted,
     ledgers,
@@ -45,6 +44,7 @@ PARTS = (
     sidebar,
     teaching,
     third_party,
+    unused,
     versions,
     widget_state,
 )
