@@ -1,0 +1,327 @@
+"""Micro-batches, half precision, recomputation, devices: harmless ways."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+from distributed_tasks import translator
+from helpers import refuses
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from vitedu import notebook
+from vitedu.cache import DecoderCache
+from vitedu.checkpoints import read_checkpoint, write_checkpoint
+from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
+from vitedu.devices import choose_device
+from vitedu.layers import EncoderBlock
+from vitedu.numerals import numeral_pairs
+from vitedu.recomputation import recompute_blocks
+from vitedu.training import fit
+from vitedu.transformer import Decoder, Encoder, Transformer
+from vitedu.vit import VisionTransformer
+
+SIZES = {"d_model": 12, "num_layers": 2, "num_heads": 3, "d_ff": 16}
+RATES = {"dropout": 0.2, "attention_dropout": 0.2, "drop_path": 0.2}
+SEQUENCES = TransformerConfig(
+    src_vocab_size=11, tgt_vocab_size=11, **SIZES, **RATES
+)
+TOKENS = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
+IDS = torch.tensor([[3, 5, 9, 1, 4], [2, 7, 0, 0, 0]])
+MODELS = {
+    "vit": (
+        lambda: VisionTransformer(ViTConfig.digits(**SIZES | RATES)),
+        (TOKENS[:, :4, :4].repeat(1, 2, 2)[:, None],),
+    ),
+    "encoder": (lambda: Encoder(SEQUENCES), (TOKENS,)),
+    "decoder": (lambda: Decoder(SEQUENCES), (TOKENS, TOKENS.flip(1))),
+    "transformer": (lambda: Transformer(SEQUENCES), (IDS, IDS.flip(0))),
+}
+each_model = pytest.mark.parametrize("name", MODELS)
+
+
+def make(name, seed=0):
+    torch.manual_seed(seed)
+    build, inputs = MODELS[name]
+    return build().train(), inputs
+
+
+def outcome(model, inputs):
+    """Return outputs and gradients, with masks from one seed."""
+    torch.manual_seed(1)
+    out = model(*inputs)
+    (
+        out * torch.arange(1.0, out.numel() + 1).view_as(out).sin()
+    ).sum().backward()
+    grads = {name: p.grad for name, p in model.named_parameters()}
+    return grads | {"out": out.detach()}
+
+
+def assert_same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in found.items():
+        assert torch.equal(value, expected[name]), name
+
+
+def last_gradient(accumulation, dtype):
+    """Return the loss and the gradients of a batch of unequal sentences."""
+    pairs = numeral_pairs([3, 12005, 40, 70_000, 23])
+    labels = pairs.tgt_labels.clone()
+    labels[2] = 0  # with 5 micro-batches, one in which nothing counts
+    data = TensorDataset(pairs.src, pairs.tgt_input, labels)
+    config = TrainConfig(
+        num_epochs=4,
+        learning_rate=1e-30,
+        warmup=0.5,
+        label_smoothing=0.1,
+        max_grad_norm=1e9,
+        pad_id=0,
+        accumulation=accumulation,
+    )
+    model = translator(dtype=dtype)
+    loss = fit(model, DataLoader(data, batch_size=5), config).loss
+    return loss, [p.grad for p in model.parameters()]
+
+
+@pytest.mark.parametrize("accumulation", [2, 3, 5, 9])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)]
+)
+def test_micro_batches_add_up_to_the_batch(accumulation, dtype, tolerance):
+    loss, expected = last_gradient(1, dtype)
+    losses, found = last_gradient(accumulation, dtype)
+    assert losses == pytest.approx(loss, rel=tolerance)
+    assert max(grad.abs().max() for grad in expected) > 0.01
+    torch.testing.assert_close(found, expected, rtol=0, atol=tolerance)
+
+
+def test_a_micro_batch_is_what_the_model_sees():
+    model, sizes = nn.Linear(1, 2), []
+    model.register_forward_pre_hook(lambda _, x: sizes.append(len(x[0])))
+    data = TensorDataset(torch.ones(11, 1), torch.ones(11).long())
+    config = TrainConfig(num_epochs=1, warmup=0.9, accumulation=3)
+    fit(model, DataLoader(data, batch_size=8), config)
+    assert sizes == [3, 3, 2, 1, 1, 1]
+
+
+class Spy(nn.Module):
+    """A linear map that remembers the types it computed in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.map, self.seen = nn.Linear(4, 3), set()
+
+    def forward(self, x):
+        out = self.map(x)
+        self.seen.add(out.dtype)
+        return out
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_precision(precision):
+    torch.manual_seed(0)
+    model = Spy()
+    data = TensorDataset(torch.randn(8, 4), torch.arange(8) % 3)
+    config = TrainConfig(num_epochs=4, warmup=0.5, precision=precision)
+    history = fit(model, DataLoader(data, batch_size=8), config)
+    assert model.seen == {getattr(torch, precision)}
+    assert model.map.weight.dtype == torch.float32
+    assert model.map.weight.grad.dtype == torch.float32
+    # The loss is computed in full: its eight bits would show here.
+    loss = torch.tensor(history.loss[0])
+    assert loss.bfloat16().item() != loss.item()
+
+
+@pytest.mark.parametrize("name", ["encoder", "transformer"])
+def test_half_precision_changes_little(name):
+    model, inputs = make(name)
+    expected = outcome(model.eval(), inputs)["out"]
+    with torch.autocast("cpu", torch.bfloat16):
+        found = model(*inputs)
+    assert 0 < (found - expected).abs().max() < 0.05
+
+
+def test_train_config_refuses():
+    with refuses(ValueError, "accumulation must be at least 1, got 0"):
+        TrainConfig(num_epochs=1, accumulation=0)
+    with refuses(TypeError, "accumulation must be an integer, got 2.0"):
+        TrainConfig(num_epochs=1, accumulation=2.0)
+    with refuses(ValueError, "precision must be one of ('float32', 'bfloat16"):
+        TrainConfig(num_epochs=1, precision="float16")
+
+
+def test_a_checkpoint_without_the_newer_fields_resumes(tmp_path):
+    path = tmp_path / "state"
+    data = TensorDataset(torch.ones(4, 1), torch.ones(4).long())
+    loader, config = DataLoader(data, batch_size=2), TrainConfig(num_epochs=4)
+    fit(nn.Linear(1, 2), loader, config, checkpoint=path)
+    tensors, facts = read_checkpoint(path)
+    del facts["config"]["accumulation"], facts["config"]["precision"]
+    write_checkpoint(path, tensors, facts)
+    model = nn.Linear(1, 2)
+    fit(model, loader, config, checkpoint=path)
+    assert torch.equal(model.weight, tensors["model.weight"])
+
+
+def test_a_batch_in_which_nothing_counts():
+    data = TensorDataset(torch.ones(4, 1), torch.tensor([1, 0, 0, 0]))
+    config = TrainConfig(num_epochs=4, pad_id=0)
+    with refuses(
+        ValueError,
+        "targets must hold a place that counts in each batch, got 0 alone",
+    ):
+        fit(nn.Linear(1, 2), DataLoader(data, batch_size=2), config)
+
+
+@each_model
+def test_recomputing_changes_nothing(name):
+    model, inputs = make(name)
+    names = list(model.state_dict())
+    expected = outcome(model, inputs)
+    again, inputs = make(name)
+    recompute_blocks(again)
+    assert list(again.state_dict()) == names
+    assert_same(outcome(again, inputs), expected)
+
+
+def activations(model, inputs):
+    """Count the numbers that wait for the backward pass."""
+    kept = {}
+
+    def keep(x):
+        kept[x.untyped_storage().data_ptr()] = x.untyped_storage().nbytes()
+        return x
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+        out = model(*inputs)
+    return out, sum(kept.values())
+
+
+@each_model
+def test_recomputing_keeps_less(name):
+    model, inputs = make(name)
+    _, everything = activations(model, inputs)
+    recompute_blocks(model)
+    _, less = activations(model, inputs)
+    assert less < 0.7 * everything
+
+
+def test_copies_recompute_with_their_own_weights():
+    model, inputs = make("encoder")
+    recompute_blocks(model)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        with torch.no_grad():
+            for weight in twin.parameters():
+                weight.zero_()
+        assert model(*inputs).abs().max() > 0.1
+        assert twin(*inputs).abs().max() == 0
+
+
+def test_recomputing_twice_is_once_and_evaluation_is_left_alone():
+    model, inputs = make("vit")
+    recompute_blocks(model)
+    kinds = [type(block) for block in model.blocks]
+    recompute_blocks(model)
+    assert [type(block) for block in model.blocks] == kinds
+    assert all(isinstance(block, EncoderBlock) for block in model.blocks)
+    expected, inputs = make("vit")
+    expected, everything = activations(expected.eval(), inputs)
+    found, kept = activations(model.eval(), inputs)
+    assert torch.equal(found, expected)
+    assert kept == everything
+
+
+def test_decoding_keeps_each_key_once_while_blocks_recompute():
+    model, _ = make("decoder")
+    recompute_blocks(model)
+    cache = DecoderCache(len(model.blocks))
+    out = model(TOKENS[:, :1], TOKENS, cache=cache)
+    out.sum().backward()
+    assert len(cache) == 1
+
+
+def test_recompute_blocks_refuses():
+    with refuses(TypeError, "model must be a Module, got str"):
+        recompute_blocks("model")
+    with refuses(
+        ValueError,
+        "model must hold an EncoderBlock or a DecoderBlock, got Linear",
+    ):
+        recompute_blocks(nn.Linear(1, 1))
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@each_model
+def test_a_model_stays_on_its_device(name, recompute):
+    """Nothing is made on the CPU by mistake, forward or backward.
+
+    The device "meta" stands for a card: a tensor on it cannot meet one on
+    the CPU.
+    """
+    build, inputs = MODELS[name]
+    with torch.device("meta"):
+        model = build().train()
+    if recompute:
+        recompute_blocks(model)
+    out = model(*(x.to("meta") for x in inputs))
+    out.sum().backward()
+    assert out.device.type == "meta"
+    assert {p.grad.device.type for p in model.parameters()} == {"meta"}
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Return a function that says which devices PyTorch sees."""
+
+    def machine(*kinds):
+        for kind, module in (
+            ("cuda", torch.cuda),
+            ("mps", torch.backends.mps),
+        ):
+            monkeypatch.setattr(
+                module, "is_available", lambda kind=kind: kind in kinds
+            )
+
+    return machine
+
+
+@pytest.mark.parametrize(
+    ("kinds", "name", "expected"),
+    [
+        ((), "auto", "cpu"),
+        (("mps",), "auto", "mps"),
+        (("cuda", "mps"), "auto", "cuda:3"),
+        (("cuda", "mps"), "cpu", "cpu"),
+        (("cuda",), "cuda", "cuda:3"),
+    ],
+)
+def test_choose_device(machine, monkeypatch, kinds, name, expected):
+    machine(*kinds)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert choose_device(name) == torch.device(expected)
+
+
+def test_choose_device_refuses(machine):
+    machine("mps")
+    with refuses(
+        ValueError,
+        "device must be one of ('mps', 'cpu', 'auto') on this machine, "
+        "got 'cuda': PyTorch sees no CUDA device",
+    ):
+        choose_device("cuda")
+    with refuses(ValueError, "device must be one of ('cpu', 'cuda', 'mps', "):
+        choose_device("gpu")
+
+
+def test_set_up_chooses_the_device_of_a_chapter(monkeypatch):
+    monkeypatch.setattr(
+        notebook, "choose_device", lambda name: torch.device(name)
+    )
+    try:
+        notebook.set_up(device="meta")
+        assert torch.ones(1).device.type == "meta"
+    finally:
+        notebook.set_up()
+    assert torch.ones(1).device.type == "cpu"
+    assert torch.get_default_device().type == "cpu"
