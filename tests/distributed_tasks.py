@@ -19,7 +19,7 @@ from vitedu.numerals import numeral_pairs
 from vitedu.recomputation import recompute_blocks
 from vitedu.sequences import pair_batches
 from vitedu.training import fit
-from vitedu.transformer import Transformer
+from vitedu.transformer import Encoder, Transformer
 from vitedu.vit import VisionTransformer
 
 NUMBERS = [3, 12005, 40, 7, 110, 99, 512, 0, 61, 8, 1000, 70_000, 23]
@@ -73,15 +73,9 @@ def sentences(kind: str) -> DataLoader:
     return DataLoader(data, batch_size=5)
 
 
-def gradients(
-    kind: str, accumulation: int, dtype, compiled: bool = False
-) -> tuple[list, dict]:
+def gradients(kind: str, accumulation: int, dtype) -> tuple[list, dict]:
     """Return the losses and the gradients of the last batch."""
     model = translator(dtype=dtype)
-    if compiled:
-        # The graphs are captured; the slow step, C++, is left out.
-        recompute_blocks(model)
-        model.compile(backend="aot_eager")
     config = TrainConfig(
         num_epochs=2,
         learning_rate=1e-30,
@@ -94,6 +88,32 @@ def gradients(
     history = fit(model, sentences(kind), config)
     found = {name: p.grad.clone() for name, p in model.named_parameters()}
     return history.loss, found
+
+
+def compiled() -> list[dict]:
+    """Return outputs and gradients of an encoder, before and after."""
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    config = TransformerConfig(
+        src_vocab_size=5,
+        tgt_vocab_size=5,
+        d_model=4,
+        num_layers=1,
+        num_heads=2,
+        d_ff=3,
+        dropout=0.0,
+    )
+    model, x, found = Encoder(config).double(), torch.randn(2, 3, 4), []
+    for _ in range(2):
+        model.zero_grad()
+        out = model(x.double())
+        (out * x).sum().backward()
+        grads = {name: p.grad for name, p in model.named_parameters()}
+        found.append(grads | {"out": out.detach()})
+        # The graphs are captured; the slow step, C++, is left out.
+        recompute_blocks(model)
+        model.compile(backend="aot_eager")
+    return found
 
 
 def stop_after(epochs: int | None, counts: list | None = None):

@@ -81,13 +81,9 @@ def test_gradients_are_those_of_one_process(
 
 
 def test_compiled_and_recomputed_blocks_give_the_same(together):
-    """The names of the weights, too."""
-    loss, expected = tasks.gradients("pairs", 1, torch.float64)
-    for losses, found in together(
-        2, tasks.gradients, "pairs", 1, torch.float64, True
-    ):
-        assert losses == pytest.approx(loss, rel=1e-12)
-        assert_equal(found, expected, 1e-12)
+    """The names of the weights, too; here, as tests' checks cannot compile."""
+    expected, found = together.pool.submit(tasks.compiled).result(timeout=300)
+    assert_equal(found, expected, 1e-12)
 
 
 def test_a_run_goes_on_with_another_number_of_processes(together, tmp_path):

@@ -31,7 +31,10 @@ TOKENS = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
 IDS = torch.tensor([[3, 5, 9, 1, 4], [2, 7, 0, 0, 0]])
 MODELS = {
     "vit": (
-        lambda: VisionTransformer(ViTConfig.digits(**SIZES | RATES)),
+        # A head that starts at zero would hide what the blocks do.
+        lambda: VisionTransformer(
+            ViTConfig.digits(weights_init="pytorch", **SIZES | RATES)
+        ),
         (TOKENS[:, :4, :4].repeat(1, 2, 2)[:, None],),
     ),
     "encoder": (lambda: Encoder(SEQUENCES), (TOKENS,)),
