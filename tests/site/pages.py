@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import yaml
 
@@ -96,3 +97,18 @@ def read(path: Path) -> Html:
     html = Html()
     html.feed(path.read_text(encoding="utf-8"))
     return html
+
+
+def is_broken(page: Path, link: str) -> bool:
+    """Tell whether a link of a page leads to no file, or to no place in it."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return False
+    target = page
+    if parts.path:
+        target = (page.parent / unquote(parts.path)).resolve()
+    if not target.is_file():
+        return True
+    if not parts.fragment or target.suffix != ".html":
+        return False
+    return unquote(parts.fragment) not in read(target).ids

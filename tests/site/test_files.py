@@ -3,11 +3,10 @@
 import gzip
 import re
 from collections import Counter
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from pages import ALL_PAGES, PAGES, ROOT, read
+from pages import ALL_PAGES, PAGES, ROOT, is_broken, read
 
 SCRIPT_LIMIT = 300_000
 # With the 169,280 or 169,536 weights of a translator that runs in the page.
@@ -20,7 +19,7 @@ SHORTEST_ALT = 40
 @pytest.mark.parametrize("path", ["index.html", *ALL_PAGES])
 def test_links_lead_somewhere(site, path):
     page = site.folder / path
-    broken = [link for link in read(page).links if _is_broken(page, link)]
+    broken = [link for link in read(page).links if is_broken(page, link)]
     assert broken == []
 
 
@@ -37,7 +36,7 @@ def test_links_of_the_other_pages_lead_somewhere(site):
         (page.name, link)
         for page in others
         for link in read(page).links
-        if _is_broken(page, link)
+        if is_broken(page, link)
     ] == []
 
 
@@ -50,20 +49,6 @@ def test_what_style_sheets_name_is_there(site):
     ]
     assert len(named) > 20
     assert [path for path in named if not path.is_file()] == []
-
-
-def _is_broken(page: Path, link: str) -> bool:
-    parts = urlsplit(link)
-    if parts.scheme or parts.netloc:
-        return False
-    target = page
-    if parts.path:
-        target = (page.parent / unquote(parts.path)).resolve()
-    if not target.is_file():
-        return True
-    if not parts.fragment or target.suffix != ".html":
-        return False
-    return unquote(parts.fragment) not in read(target).ids
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)

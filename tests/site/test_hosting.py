@@ -27,7 +27,8 @@ PLANTED = """async (kind) => {
   element.textContent = kind === "script" ? "window.planted = 1"
     : "h1 { color: rgb(1, 2, 3) !important }";
   document.head.append(element);
-  await told;
+  // A second, where nothing is refused.
+  await Promise.race([told, new Promise((go) => setTimeout(go, 1000))]);
   return [window.planted, getComputedStyle(document.querySelector("h1")).color]
 }"""
 BLOB = """async () => {
