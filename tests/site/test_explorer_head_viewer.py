@@ -93,6 +93,20 @@ def test_lines_and_bars_stand_for_the_weights(show):
     assert (np.argsort(opacity, None) == np.argsort(rows, None)).all()
 
 
+def test_the_bars_are_told_in_numbers(show):
+    page = show(make(query=1, heads=[0, 2]))
+    told = page.get_by_role("img", name="A bar for each head and key")
+    rows = make_weights()[0, [0, 2], 1]
+    heads = [
+        f"Head {head}: "
+        + ", ".join(f"{w} {x:.2f}" for w, x in zip("abcbe", row, strict=True))
+        for head, row in zip((1, 3), rows, strict=True)
+    ]
+    expect(told).to_have_attribute(
+        "aria-label", re.compile(f"{re.escape('. '.join(heads))}\\.$")
+    )
+
+
 def test_each_line_goes_from_the_query_to_the_bar_of_its_key(show):
     page = show(make(query=3))
     paths = page.locator(".curves path").evaluate_all(

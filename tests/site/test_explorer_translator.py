@@ -163,6 +163,9 @@ def test_bars_stand_above_the_tokens_that_are_looked_at(show):
     row = published(explorer_of(page))["row"]
     assert len(row) == 3
     assert sum(row) == pytest.approx(1)
+    told = page.locator(".map").get_attribute("aria-label")
+    numbers = re.findall(r"\S+ (\d\.\d\d)(?=[,.])", told)
+    assert numbers == [f"{weight:.2f}" for weight in row]
     heights = page.locator(".line.tgt .fill").evaluate_all(
         "marks => marks.map((mark) => parseFloat(mark.style.height) || 0)"
     )

@@ -13,6 +13,7 @@ const WORDS = {
   token: "token {place}: {word}",
   linesPicture: "A line for each head and key, as thick as the weight.",
   barsPicture: "A bar for each head and key, as long as the weight.",
+  barsOfHead: "Head {head}: {weights}.",
   mapsTitle: "The map of each head",
   mapsNote: "A row is a query, a column a key, the area of a square the "
     + "weight. A button hides its head or shows it.",

@@ -44,6 +44,13 @@ function headLines({ all, keys, queries, words, targets }, pick) {
   const bars = each((head, key) => svg("rect", {
     y: height(key, head) - 0.42 * slot, height: 0.84 * slot,
   }));
+  const barsPicture = picture("bars", WORDS.barsPicture, 1, ...bars);
+  // The numbers, for those who do not see the bars.
+  const inWords = (weights) => (head) => sentence(WORDS.barsOfHead, {
+    head: head + 1,
+    weights: words.map((word, key) =>
+      `${word} ${weights[head][key].toFixed(2)}`).join(", "),
+  });
 
   function update(weights, query, shown) {
     markChosen(left.marks, query, query);
@@ -59,6 +66,8 @@ function headLines({ all, keys, queries, words, targets }, pick) {
       bars[at].setAttribute("width", weight);
       bars[at].classList.toggle("empty", !weight);
     }));
+    const told = [WORDS.barsPicture, ...shown.map(inWords(weights))];
+    fill(barsPicture, { "aria-label": told.join(" ") }, []);
   }
   const heading = (name, ...texts) => html(
     "div", { class: `heading ${name}` },
@@ -69,7 +78,7 @@ function headLines({ all, keys, queries, words, targets }, pick) {
     heading("query", WORDS.query), html("span"), heading("key", WORDS.key),
     heading("weight", "0", WORDS.weight, "1"),
     left.root, picture("curves", WORDS.linesPicture, 100, ...curves),
-    right.root, picture("bars", WORDS.barsPicture, 1, ...bars),
+    right.root, barsPicture,
   );
   root.style.setProperty("--rows", rows);
   root.classList.toggle("tight", rows > 12);

@@ -32,7 +32,7 @@ const WORDS = {
   choose: "Rest on a token or a row, tap it, or use the arrow keys. The bars "
     + "above the tokens are the weights of the row.",
   mapPicture: "The attention map of block {layer}, {who}, with the row of "
-    + "token {place}, “{word}”, marked.",
+    + "token {place}, “{word}”, marked. Its weights: {weights}.",
   verdict: {
     right: "{src} becomes “{tgt}”, which is right.",
     wrong: "{src} becomes “{tgt}”, which is wrong.",
@@ -173,6 +173,8 @@ function render({ model, el }) {
       sure: kind !== "encoder" && percent(Math.exp(found.steps[query].logProb)),
       src: found.src.join(""), tgt: found.text, right: found.right,
       count: found.steps.length,
+      weights: Array.from(row, (weight, at) =>
+        `${names.keys[at]} ${weight.toFixed(2)}`).join(", "),
     };
     lines.update(row, query, colour);
     map.update(query, sentence(WORDS.mapPicture, said), colour);
