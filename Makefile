@@ -77,13 +77,10 @@ epub: book ## make an e-book of the book
 slides: book ## build the site, then write a deck for each chapter
 	$(BIN)/python -m tools.slides $(SITE)
 
-bench: $(VENV)/.installed-dev ## models against peers, page weight, Lighthouse
+bench: $(VENV)/.installed-dev ## measure speed and weight: BENCH=--quick for less
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt
-	$(BIN)/python -m benchmarks.models
-	$(BIN)/python -m benchmarks.decoding
 	$(BIN)/jupyter-book build .
-	$(BIN)/python -m benchmarks.page_weight $(SITE)
-	$(BIN)/python -m benchmarks.lighthouse $(SITE)
+	$(BIN)/python -m benchmarks $(BENCH)
 
 links: $(VENV)/.installed ## ask every address in the book if it answers
 	$(BIN)/jupyter-book build . --builder linkcheck

@@ -1,17 +1,17 @@
-"""Time of greedy search without a cache against that with one.
+"""Time of greedy search with a key/value cache against that without.
 
 Both write 64 tokens for each sentence, in turn, in one process and one
-thread, and only the ratio counts; above 1 the cache is faster. It is the
-processor's time, which other programs change little. No sentence ends early:
-the end has the logit 0, and some other token has more. Run it with:
-    python -m benchmarks.decoding
+thread. It is the processor's time, which other programs change little. No
+sentence ends early: the end has the logit 0, and some other token has more.
 """
 
 import statistics
 import time
+from collections.abc import Iterator
 
 import torch
 
+from benchmarks.table import Row
 from vitedu.config import TransformerConfig
 from vitedu.decoding import greedy_search
 from vitedu.transformer import Transformer
@@ -34,24 +34,29 @@ CASES = {
 }
 
 
-def main() -> None:
-    """Print one line per model and batch."""
+def rows() -> Iterator[Row]:
+    """Yield one row per model and batch."""
     torch.set_num_threads(1)
-    print("median time without / with cache")
     for name, (config, batches) in CASES.items():
         torch.manual_seed(0)
         model = Transformer(config)
         with torch.no_grad():
             model.generator.weight[EOS_ID].zero_()
         for batch in batches:
-            case = f"{name}, batch {batch}"
-            print(f"{case:40} {ratio(model, batch):5.1f}", flush=True)
+            with_cache, without = seconds(model, batch)
+            yield Row(
+                what=f"{name}, batch {batch}",
+                ours=with_cache,
+                peer="no cache",
+                theirs=without,
+                unit="s",
+            )
 
 
-def ratio(model: Transformer, batch: int) -> float:
-    """Time both in turn; return the ratio of their medians."""
+def seconds(model: Transformer, batch: int) -> tuple[float, float]:
+    """Time both in turn; return the medians with a cache and without."""
     src = torch.randint(3, model.config.src_vocab_size, (batch, LENGTH))
-    times: dict[bool, list[float]] = {False: [], True: []}
+    times: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(ROUNDS):
         for cache, kept in times.items():
             start = time.process_time()
@@ -66,8 +71,4 @@ def ratio(model: Transformer, batch: int) -> float:
             kept.append(time.process_time() - start)
             if found.ended.any():
                 raise RuntimeError("a sentence has ended before its time")
-    return statistics.median(times[False]) / statistics.median(times[True])
-
-
-if __name__ == "__main__":
-    main()
+    return statistics.median(times[True]), statistics.median(times[False])

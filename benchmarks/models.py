@@ -1,29 +1,31 @@
 """Speed of our models against the same models of other libraries.
 
 All have equal sizes and run in turn, in one process, so that only their ratio
-counts; below 1 ours is faster. Run it with:
-    python -m benchmarks.models
+counts. With bfloat16, the matrix products run in it (autocast) and the
+weights stay in float32, for ours and for the peer.
 """
 
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks import peers
+from benchmarks.table import Row
 from vitedu.config import TransformerConfig, ViTConfig
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
-# Config, batch, rounds.
+# Config, batch on a processor and on a graphics card, rounds.
 VITS = {
-    "ViT-B/16, batch 2": (ViTConfig.b16(), 2, 15),
-    "ViT-Ti/16, batch 8": (ViTConfig.ti16(), 8, 25),
-    "digits, batch 32": (ViTConfig.digits(drop_path=0.0), 32, 61),
+    "ViT-B/16": (ViTConfig.b16(), {"cpu": 2, "cuda": 128}, 15),
+    "ViT-Ti/16": (ViTConfig.ti16(), {"cpu": 8, "cuda": 512}, 25),
+    "digits": (ViTConfig.digits(drop_path=0.0), {"cpu": 32, "cuda": 512}, 61),
 }
 SEQ2SEQ = TransformerConfig(
     src_vocab_size=1000,
@@ -33,36 +35,62 @@ SEQ2SEQ = TransformerConfig(
     num_heads=8,
     d_ff=1024,
 )
+# A graphics card chooses its kernels and its clock in the first rounds.
+WARM_UP = {"cpu": 1, "cuda": 10}
+Models = dict[str, nn.Module]
 
 
-def main() -> None:
-    """Print one line per case and peer."""
+def rows(device: str, quick: bool) -> Iterator[Row]:
+    """Yield one row per case and peer.
+
+    Args:
+        device: "cpu" or "cuda"; all models and inputs are there.
+        quick: Take a third of the rounds, and ViT-B/16 only.
+    """
+    torch.manual_seed(0)
     torch.set_num_threads(2)
-    print("median time, ours / peer's")
-    for name, (config, batch, rounds) in VITS.items():
-        models = {"ours": VisionTransformer(config)}
-        for peer, build in peers.vision_transformers(config).items():
-            models[peer] = build()
-        shape = batch, config.num_channels, *config.image_shape
-        images = torch.randn(shape)
-        labels = torch.randint(config.num_classes, (batch,))
+    for name, (config, batches, rounds) in VITS.items():
+        batch = batches[device]
+        time_in_turn = partial(compare, device, rounds // (1 + 2 * quick))
+        models = vision_transformers(config, device)
+        size = batch, config.num_channels, *config.image_shape
+        images = torch.randn(size, device=device)
+        labels = torch.randint(config.num_classes, (batch,), device=device)
         for task in (infer, differentiate, train):
-            report(
-                f"{name}: {task.__name__}",
-                models,
-                rounds,
-                task,
-                labels,
-                images,
-            )
-    models = {
-        "ours": Transformer(SEQ2SEQ),
-        "PyTorch": peers.PyTorchTransformer(SEQ2SEQ),
+            case = f"{name}, batch {batch}: {task.__name__}"
+            yield from time_in_turn(case, models, task, labels, images)
+        if name == "ViT-B/16" and "timm" in models:
+            pair = {peer: models[peer] for peer in ("ours", "timm")}
+            for task in (infer, train):
+                case = f"{name}, batch {batch}, bfloat16: {task.__name__}"
+                task = partial(in_bfloat16, task)
+                yield from time_in_turn(case, pair, task, labels, images)
+        if quick:
+            return
+    yield from sequences(device)
+
+
+def vision_transformers(config: ViTConfig, device: str) -> Models:
+    """Build ours and those of the libraries that are there."""
+    build = {
+        "ours": lambda: VisionTransformer(config),
+        **peers.vision_transformers(config),
     }
-    src, tgt = (torch.randint(1, 1000, (16, n)) for n in (32, 24))
-    labels = torch.randint(1, 1000, (16, 24))
+    return {name: make().to(device) for name, make in build.items()}
+
+
+def sequences(device: str) -> Iterator[Row]:
+    """Compare the encoder-decoder with PyTorch's."""
+    models = {
+        "ours": Transformer(SEQ2SEQ).to(device),
+        "PyTorch": peers.PyTorchTransformer(SEQ2SEQ).to(device),
+    }
+    src, tgt, labels = (
+        torch.randint(1, 1000, (16, length), device=device)
+        for length in (32, 24, 24)
+    )
     name = "seq2seq, batch 16: train"
-    report(name, models, 21, train, labels, src, tgt)
+    yield from compare(device, 21, name, models, train, labels, src, tgt)
 
 
 def infer(model: nn.Module, labels: Tensor, *inputs: Tensor) -> None:
@@ -86,34 +114,52 @@ def train(model: nn.Module, labels: Tensor, *inputs: Tensor) -> None:
     model.optimizer.step()
 
 
-def report(
-    name: str,
-    models: dict[str, nn.Module],
+def in_bfloat16(
+    task: Callable[..., None], model: nn.Module, labels: Tensor, *inputs
+) -> None:
+    """Run a task with its matrix products in bfloat16."""
+    with torch.autocast(labels.device.type, dtype=torch.bfloat16):
+        task(model, labels, *inputs)
+
+
+def compare(
+    device: str,
     rounds: int,
+    case: str,
+    models: Models,
     task: Callable[..., None],
     *inputs: Tensor,
-) -> None:
-    """Time the models in turn; print the ratios of the medians.
+) -> Iterator[Row]:
+    """Time the models in turn; yield our median beside that of each peer.
 
     Each round has an order of its own: who runs after whom matters by some
     hundredths.
     """
     times: dict[str, list[float]] = {peer: [] for peer in models}
     shuffle = random.Random(0)
-    for _ in range(rounds):
+    for _ in range(WARM_UP[device] + rounds):
         for peer, model in shuffle.sample(list(models.items()), len(models)):
-            start = time.perf_counter()
-            task(model, *inputs)
-            times[peer].append(time.perf_counter() - start)
-    # The first round warms up.
-    median = {peer: statistics.median(t[1:]) for peer, t in times.items()}
-    ours = median.pop("ours")
-    ratios = ", ".join(
-        f"{p} {ours / other:.2f}" for p, other in median.items()
-    )
-    worst = ours / min(median.values())
-    print(f"{name:34} fastest {worst:.2f}   ({ratios})", flush=True)
+            times[peer].append(seconds(device, task, model, *inputs))
+    median = {
+        peer: statistics.median(taken[WARM_UP[device] :])
+        for peer, taken in times.items()
+    }
+    ours = 1000 * median.pop("ours")
+    for peer, theirs in median.items():
+        theirs *= 1000
+        yield Row(what=case, ours=ours, peer=peer, theirs=theirs, unit="ms")
 
 
-if __name__ == "__main__":
-    main()
+def seconds(device: str, task: Callable[..., None], *args) -> float:
+    """Return how long a task takes, all its work on the device included."""
+    if device == "cpu":
+        start = time.perf_counter()
+        task(*args)
+        return time.perf_counter() - start
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    torch.cuda.synchronize()
+    begin.record()
+    task(*args)
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) / 1000

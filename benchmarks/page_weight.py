@@ -1,76 +1,58 @@
-"""What a page costs on its first visit: python -m benchmarks.page_weight SITE.
-
-Bytes as sent, text compressed with gzip -6. Prints a table, and writes it to
-benchmarks/page_weight.md.
-"""
+"""What a page costs on its first visit: bytes as sent, text after gzip -6."""
 
 import gzip
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 
-from tools import ensure_browser
+from benchmarks.browser import PAGES, chromium
+from benchmarks.table import Row
 from tools.serve import COMPRESSED
 
-ROOT = Path(__file__).parent.parent
 KINDS = ("document", "script", "stylesheet", "font", "image")
+# A translator brings its weights; those pages may weigh more.
+LIMIT = 400
+LIMITS = {
+    "chapters/09-transformer.html": 700,
+    "chapters/10-decoding.html": 700,
+}
 
 
-def measure(site: Path, pages: list[str]) -> list[dict[str, int]]:
-    """Return the bytes of each kind for each page."""
-    rows = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=ensure_browser.find(), args=["--no-sandbox"]
-        )
-        for path in pages:
-            row = dict.fromkeys(KINDS, 0)
-            page = browser.new_page(viewport={"width": 412, "height": 823})
-            page.on("request", lambda asked, row=row: _add(row, asked))
-            page.goto((site / path).as_uri())
-            page.wait_for_timeout(500)
-            page.close()
-            rows.append(row)
-        browser.close()
-    return rows
+def rows(site: Path) -> Iterator[Row]:
+    """Yield one row for each page of the table of contents."""
+    with chromium() as browser:
+        for path in PAGES:
+            sizes = measure(browser, site / path)
+            yield Row(
+                what=path,
+                ours=sum(sizes.values()) / 1000,
+                peer="limit",
+                theirs=LIMITS.get(path, LIMIT),
+                unit="kB",
+                note=", ".join(
+                    f"{kind} {size / 1000:.0f}" for kind, size in sizes.items()
+                ),
+            )
 
 
-def _add(row: dict[str, int], asked) -> None:
+def measure(browser: Browser, file: Path) -> dict[str, int]:
+    """Return the bytes of each kind that a page asks for on a phone."""
+    sizes = dict.fromkeys(KINDS, 0)
+    page = browser.new_page(viewport={"width": 412, "height": 823})
+    page.on("request", lambda asked: _add(sizes, asked))
+    page.goto(file.as_uri())
+    page.wait_for_timeout(500)
+    page.close()
+    return sizes
+
+
+def _add(sizes: dict[str, int], asked) -> None:
     path = Path(urlsplit(asked.url).path)
-    if asked.resource_type not in row or not path.is_file():
+    if asked.resource_type not in sizes or not path.is_file():
         return
     content = path.read_bytes()
     if path.suffix in COMPRESSED:
         content = gzip.compress(content, 6)
-    row[asked.resource_type] += len(content)
-
-
-def table(pages: list[str], rows: list[dict[str, int]]) -> str:
-    """Return the measurements as a Markdown table, in kB."""
-    lines = [
-        "| page | " + " | ".join(KINDS) + " | all |",
-        "|---" * (len(KINDS) + 2) + "|",
-    ]
-    for path, row in zip(pages, rows, strict=True):
-        numbers = [*row.values(), sum(row.values())]
-        cells = " | ".join(f"{number / 1000:.0f}" for number in numbers)
-        lines.append(f"| {path} | {cells} |")
-    return "\n".join(lines) + "\n"
-
-
-def main() -> None:
-    """Measure every page of the table of contents."""
-    sys.path.insert(0, str(ROOT / "tests" / "site"))
-    from pages import PAGES
-
-    site = Path(sys.argv[1]).resolve()
-    text = table(PAGES, measure(site, PAGES))
-    print(text)
-    report = "# Page weight, first visit, kB after gzip\n\n" + text
-    (ROOT / "benchmarks" / "page_weight.md").write_text(report)
-
-
-if __name__ == "__main__":
-    main()
+    sizes[asked.resource_type] += len(content)

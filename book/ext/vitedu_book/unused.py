@@ -30,6 +30,7 @@ THEME = (
 FORMULAS = "katex/fonts"
 # A character in a style sheet, by its number: "\\f0c9".
 CHARACTER = re.compile(r"\\([0-9a-fA-F]{2,6})")
+OTHER = re.compile(r"[^\x00-\x7f]")
 CLASSES = re.compile(r'\bclass="([^"]*)"')
 WORD = re.compile(r"[\w-]+")
 INNERMOST = re.compile(r"\([^()]*\)")
@@ -78,10 +79,7 @@ def drop_unused(app: Sphinx, exception: Exception | None) -> None:
         return
     used = read_site(Path(app.outdir))
     for sheet in (path for name in SHEETS for path in static.glob(name)):
-        rules = tinycss2.parse_stylesheet(
-            sheet.read_text("utf-8"), skip_comments=True, skip_whitespace=True
-        )
-        sheet.write_text("".join(kept_rules(rules, used)), "utf-8")
+        sheet.write_text(shortened(sheet.read_text("utf-8"), used), "utf-8")
     numbers = {
         int(number, 16)
         for sheet in static.rglob("*.css")
@@ -107,6 +105,16 @@ def read_site(site: Path) -> Used:
     }
     beginnings = (word for word in words if re.match(r"\w.+-$", word))
     return Used(names | words, tuple(beginnings), characters)
+
+
+def shortened(sheet: str, used: Used) -> str:
+    """Return a style sheet without what cannot match, in ASCII."""
+    rules = tinycss2.parse_stylesheet(
+        sheet, skip_comments=True, skip_whitespace=True
+    )
+    text = "".join(kept_rules(rules, used))
+    # The parser turns the icons' numbers into characters.
+    return OTHER.sub(lambda found: f"\\{ord(found[0]):x} ", text)
 
 
 def kept_rules(rules: Iterable, used: Used) -> Iterator[str]:

@@ -1,0 +1,140 @@
+"""How soon an explorer shows what a mouse or a key asks for.
+
+Each slider is dragged from end to end, each picture and table is crossed
+with the button pressed, and numbers are typed into each text field. The
+clock runs in the page, from the moment when the browser hands the move to
+the page until it has drawn the first frame that differs. Up to 16 ms, every
+frame of a screen with 60 frames a second shows the newest move. What follows
+outside of the page's thread, composing and the screen itself, is not in it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Locator, Page
+
+from benchmarks.browser import PAGES, chromium, read
+from benchmarks.table import Row, percentile
+
+LIMIT = 16
+MOVES = 60
+# Fewer answers than these come from something that does not follow a mouse.
+FEWEST = 10
+SPACE = 8
+# A frame's drawing is over when the message arrives that it posted first.
+# Six frames without a change: the move has changed nothing.
+CLOCK = """root => {
+  let start = null, frames = 0, changed = false;
+  globalThis.answers = [];
+  new MutationObserver((records) => {
+    changed ||= records.some(
+      ({ target: { parentElement, closest }, target }) =>
+        !(closest ? target : parentElement)?.closest("[aria-live]"));
+  }).observe(root, {
+    subtree: true, childList: true, attributes: true, characterData: true,
+  });
+  for (const type of ["pointermove", "keydown"]) {
+    addEventListener(type, () => {
+      if (start !== null) return;
+      [start, frames, changed] = [performance.now(), 0, false];
+    }, { capture: true });
+  }
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    if (start === null) return;
+    if (changed) answers.push(performance.now() - start);
+    if (changed || (frames += 1) > 6) start = null;
+  };
+  requestAnimationFrame(function frame() {
+    port2.postMessage(null);
+    requestAnimationFrame(frame);
+  });
+}"""
+
+
+def rows(site: Path) -> Iterator[Row]:
+    """Yield one row for each explorer of the site, in reading order.
+
+    Raises:
+        RuntimeError: An explorer answers to nothing.
+    """
+    with chromium() as browser:
+        for path in PAGES:
+            if read(site / path).views:
+                yield slowest(path, measure(browser, site / path))
+
+
+def slowest(path: str, answers: dict[str, list[float]]) -> Row:
+    """Return the row of an explorer: its control with the largest p95."""
+    p95 = {
+        name: percentile(times, 0.95)
+        for name, times in answers.items()
+        if len(times) >= FEWEST
+    }
+    if not p95:
+        raise RuntimeError(f"{path}: the explorer answers to nothing")
+    name = max(p95, key=p95.get)
+    return Row(
+        what=path,
+        ours=p95[name],
+        peer="limit",
+        theirs=LIMIT,
+        unit="ms",
+        note=f"{name}, slowest of {len(p95)}; {len(answers[name])} answers",
+    )
+
+
+def measure(browser: Browser, file: Path) -> dict[str, list[float]]:
+    """Return the times in ms that each control of an explorer took."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(file.as_uri())
+    explorer = page.locator(".vitedu-explorer").first
+    explorer.wait_for()
+    explorer.evaluate(CLOCK)
+    found = {}
+    for kind, use in CONTROLS.items():
+        for place, control in enumerate(explorer.locator(kind).all(), 1):
+            if control.is_visible():
+                found[f"{kind} {place}"] = answers(page, control, use)
+    page.close()
+    return found
+
+
+def answers(page: Page, control: Locator, use) -> list[float]:
+    """Use a control, and return what the clock has counted meanwhile."""
+    control.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    page.evaluate("answers.length = 0")
+    use(page, control)
+    page.wait_for_timeout(200)
+    return page.evaluate("[...answers]")
+
+
+def drag(page: Page, control: Locator) -> None:
+    """Drag from the left end to the right one and back."""
+    box = control.bounding_box()
+    left, right = box["x"] + SPACE, box["x"] + box["width"] - SPACE
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(left, y)
+    page.mouse.down()
+    for x in (right, left):
+        page.mouse.move(x, y, steps=MOVES)
+    page.mouse.up()
+
+
+def write(page: Page, control: Locator) -> None:
+    """Type numbers, and delete them."""
+    control.fill("")
+    for number in ("12345", "67", "9080"):
+        control.press_sequentially(number, delay=50)
+        for _ in number:
+            control.press("Backspace")
+
+
+CONTROLS = {
+    "input[type=range]": drag,
+    "input[type=text]": write,
+    "svg[role=img]": drag,
+    "canvas": drag,
+    "table": drag,
+}
