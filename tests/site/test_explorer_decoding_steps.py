@@ -9,6 +9,7 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -419,8 +420,7 @@ def test_the_explorer_takes_itself_down(show):
     expect(page.locator(EXPLORER)).to_have_count(0)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     view = {"method": "beam", "beam_size": 5, "number": 77_777_777}
     model = make_model(0, norm_first=True)

@@ -9,6 +9,7 @@ import torch
 from mounted import (
     EXPLORER,
     accessibility_faults,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -294,8 +295,7 @@ def test_the_marks_can_be_read_on_the_site(show, theme):
     assert accessibility_faults(page) == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     # Long words, all places taken.
     widget = make(make_model(norm_first=True), number=77777777)
