@@ -518,12 +518,6 @@ def test_two_views_of_a_model_move_together(show):
     )
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(ModelCounter())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
 @each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     page = show(ModelCounter(), theme=theme, width=width)

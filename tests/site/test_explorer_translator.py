@@ -271,12 +271,6 @@ def test_two_views_of_a_model_move_together(show):
     expect(second.get_by_role("textbox")).to_have_value("21")
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(make())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
 # As the theme of the site has it, which marks texts for search.
 THEME_MARK = ".mark { background-color: #fff3cd; padding: 0.1875em }"
 
