@@ -5,12 +5,19 @@ from pathlib import Path
 
 import torch
 
+from vitedu.whole_files import damage_named, write_whole
+
 
 def read_runs(path: Path) -> list[dict]:
-    """Return the runs of a result file; none if there is no file yet."""
+    """Return the runs of a result file; none if there is no file yet.
+
+    Raises:
+        ValueError: The file is damaged; it stays as it is.
+    """
     if not path.exists():
         return []
-    return json.loads(path.read_text(encoding="utf-8"))["runs"]
+    with damage_named(path, "result"):
+        return json.loads(path.read_text(encoding="utf-8"))["runs"]
 
 
 def write_runs(path: Path, runs: list[dict], **facts: object) -> None:
@@ -25,7 +32,5 @@ def write_runs(path: Path, runs: list[dict], **facts: object) -> None:
     version = torch.__version__.split("+")[0]
     head = json.dumps(dict([script, ("torch", version), *others]), indent=1)
     lines = ",\n".join(f"  {json.dumps(run)}" for run in runs)
-    temporary = path.with_suffix(".part")
     text = f'{head[:-2]},\n "runs": [\n{lines}\n ]\n}}\n'
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, text.encode())

@@ -2,6 +2,9 @@
 
 import os
 import pickle
+import random
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import torch
 from helpers import draw, refuses
 from safetensors.torch import save_file
 
-from vitedu.checkpoints import read_checkpoint, write_checkpoint
+from vitedu.checkpoints import FORMAT, read_checkpoint, write_checkpoint
 
 TENSORS = {
     "weight": draw(5, 7),
@@ -142,3 +145,40 @@ def test_weights_of_somebody_else(path, metadata):
 def test_paths_may_be_text(path):
     write_checkpoint(str(path), TENSORS, FACTS)
     assert read_checkpoint(str(path))[1] == FACTS
+
+
+def test_every_changed_byte_is_found(path):
+    """Among names, facts and numbers alike: the checksum sees them all."""
+    write_checkpoint(path, TENSORS, FACTS)
+    whole, chance = path.read_bytes(), random.Random(0)
+    for place in range(0, len(whole), 3):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        tensors, facts = TENSORS, FACTS
+        with suppress(ValueError):
+            tensors, facts = read_checkpoint(path)
+        # A bit may turn one way to write a text into another.
+        assert facts == FACTS
+        assert tensors.keys() == TENSORS.keys()
+        assert all(torch.equal(tensors[k], TENSORS[k]) for k in TENSORS)
+
+
+def test_a_file_cut_anywhere_is_refused(path):
+    write_checkpoint(path, TENSORS, FACTS)
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 7):
+        path.write_bytes(whole[:length])
+        with refuses(ValueError, f"got {path}"):
+            read_checkpoint(path)
+
+
+@pytest.mark.parametrize("facts", ["[" * 100_000, "3", "", '"x"', None])
+def test_facts_that_lie_are_refused(path, facts):
+    header = {
+        "format": FORMAT,
+        "crc32": str(zlib.crc32((facts or "").encode())),
+    }
+    save_file({}, path, metadata=header | ({"facts": facts} if facts else {}))
+    with refuses(ValueError, f"got {path}"):
+        read_checkpoint(path)

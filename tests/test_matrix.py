@@ -1,6 +1,7 @@
 """The tool that tries other versions, its file, and what the page shows."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -163,6 +164,7 @@ def environment(tmp_path, monkeypatch) -> Path:
     (tmp_path / "book").mkdir()
     monkeypatch.setattr(matrix, "ROOT", tmp_path)
     monkeypatch.setattr(matrix, "cached", executed_before)
+    monkeypatch.setenv("VITEDU_BUILD", "")
     return folder / "python"
 
 
@@ -234,6 +236,7 @@ def test_a_row_that_fails_does_not_stop_the_next(
     names = ["3.11 lowest", "3.11 newest"]
     assert matrix.main(["--only", *names, "--runs", "1"]) == 2
     rows = versions.read(matrix.ROOT)
+    assert os.environ["VITEDU_BUILD"] == "1"
     assert rows["3.11 lowest"]["error"] == "No solution found"
     assert rows["3.11 newest"]["python"] == "3.11.7"
     assert rows["3.11 newest"]["failed"] == "1 failed, 6 passed"

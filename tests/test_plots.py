@@ -1,5 +1,9 @@
 """Figures hold the data they were given, in the book's colours."""
 
+import re
+from itertools import combinations
+from pathlib import Path
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -8,6 +12,13 @@ from matplotlib import _pylab_helpers
 from matplotlib.colors import to_hex, to_rgb
 
 from vitedu import plots
+
+ROOT = Path(__file__).parent.parent
+
+CONCEPTS = ["query", "key", "value", "mask", "position", "class-token"]
+# In Oklab black and white are 1 apart; two shades that one can only tell
+# apart side by side, about 0.02.
+LEAST_DIFFERENCE = 0.05
 
 
 @pytest.fixture
@@ -32,6 +43,82 @@ def contrast(color, paper="white"):
 
     light, dark = sorted((luminance(color), luminance(paper)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+# What linear sRGB becomes without one of the three kinds of cones: Machado,
+# Oliveira and Fernandes 2009, table 1, severity 1.
+SIGHT = {
+    "full": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+# From linear sRGB to the cones of Oklab, and from their cube roots to its
+# axes, in which distances follow what we see (Ottosson 2020).
+CONES = [
+    [0.4122214708, 0.5363325363, 0.0514459929],
+    [0.2119034982, 0.6806995451, 0.1073969566],
+    [0.0883024619, 0.2817188376, 0.6299787005],
+]
+OKLAB = [
+    [0.2104542553, 0.7936177850, -0.0040720468],
+    [1.9779984951, -2.4285922050, 0.4505937099],
+    [0.0259040371, 0.7827717662, -0.8086757660],
+]
+
+
+def least_difference(colors, sight):
+    """Return the smallest distance of two colours, and which two they are."""
+    rgb = np.array([to_rgb(color) for color in colors.values()])
+    linear = np.where(
+        rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4
+    )
+    seen = (linear @ np.transpose(SIGHT[sight])).clip(0, 1)
+    lab = np.cbrt(seen @ np.transpose(CONES)) @ np.transpose(OKLAB)
+    points = zip(colors, lab, strict=True)
+    return min(
+        (np.linalg.norm(a - b), one, other)
+        for (one, a), (other, b) in combinations(points, 2)
+    )
+
+
+def palette(theme):
+    """Return the colours of the concepts in the style sheet of the site."""
+    css = (ROOT / "book/web/book.css").read_text(encoding="utf-8")
+    blocks = dict(zip(("light", "dark"), css.split("{")[1:3], strict=True))
+    found = dict(re.findall(r"--vit-([a-z-]+): (#\w+);", blocks[theme]))
+    return {name: found[name] for name in CONCEPTS}
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+@pytest.mark.parametrize("theme", ["figures", "light", "dark"])
+def test_every_eye_can_tell_the_concepts_apart(theme, sight):
+    colors = plots.COLORS if theme == "figures" else palette(theme)
+    # A baseline is grey as masks are, and dashed.
+    concepts = {k: v for k, v in colors.items() if k != "baseline"}
+    assert least_difference(concepts, sight) > (LEAST_DIFFERENCE,)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_site_has_the_colors_of_the_figures_and_they_are_seen(theme):
+    surface = {"light": "#ffffff", "dark": "#16191d"}[theme]
+    for name, color in palette(theme).items():
+        assert contrast(color, surface) >= 3, name
+        concept = name.replace("-", " ")
+        if theme == "light":
+            assert to_hex(plots.COLORS[concept]) == color
 
 
 def test_colors_are_one_a_concept_and_seen_on_white():

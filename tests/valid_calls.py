@@ -47,6 +47,7 @@ from vitedu import (
     counting,
     data,
     decoding,
+    devices,
     flops,
     hypotheses,
     layer_table,
@@ -65,7 +66,9 @@ from vitedu import (
     positional,
     pretrained,
     pretrained_config,
+    processes,
     progress,
+    recomputation,
     sequences,
     sinusoids,
     train_config,
@@ -823,7 +826,9 @@ CALLS = {
         fused=(False, boolean()),
     ),
     "notebook.set_up": call(
-        notebook.set_up, seed=(0, size(at_least=0, below=2**32))
+        notebook.set_up,
+        seed=(0, size(at_least=0, below=2**32)),
+        device=("cpu", choice("cpu", "cuda", "mps", "auto")),
     ),
     "notebook.claim": call(
         notebook.claim,
@@ -1083,6 +1088,30 @@ CALLS = {
         label_smoothing=(0.1, rate()),
         max_grad_norm=(1.0, number(above=0)),
         pad_id=(None, size(at_least=0, optional=True)),
+        accumulation=(1, size()),
+        precision=("float32", choice("float32", "bfloat16")),
+    ),
+    "devices.choose_device": call(
+        devices.choose_device,
+        device=("cpu", choice("cpu", "cuda", "mps", "auto")),
+    ),
+    "processes.once_for_all": call(
+        processes.once_for_all, action=(dict, not_a(type))
+    ),
+    "processes.sum_over_processes": call(
+        processes.sum_over_processes,
+        number=(3, not_a(int, float)),
+        device=(torch.device("cpu"), not_a()),
+    ),
+    "processes.replicate": call(
+        processes.replicate, model=(nn.Linear(1, 1), not_a())
+    ),
+    "processes.share_of_batches": call(
+        processes.share_of_batches, loader=(LOADER, not_a())
+    ),
+    "recomputation.recompute_blocks": call(
+        recomputation.recompute_blocks,
+        model=(VIT_MODEL, both(not_a(), values(nn.Linear(1, 1)))),
     ),
     "training.fit": call(
         training.fit,
@@ -1236,7 +1265,10 @@ EXEMPT = {
     "data.Digits": RESULT,
     "hypotheses.Hypotheses": RESULT,
     "layer_table.LayerRow": RESULT,
-    "training.History": RESULT,
+    "processes.number_of_processes": "has no arguments",
+    "processes.own_rank": "has no arguments",
+    "train": "a program; see test_train_program",
+    "train_state": INSIDE,
     "prefixes": INSIDE,
     "hypotheses.NBest": INSIDE,
     "hypotheses.collect": INSIDE,

@@ -10,6 +10,7 @@ They are written into `_build/student`, `_build/instructor` and
 
 import ast
 import copy
+import io
 import re
 import shutil
 import sys
@@ -22,6 +23,7 @@ from nbformat import NotebookNode
 from vitedu_book.teaching import NUMBERED, guide_file, read_guide
 
 from tools.reading import sections
+from vitedu.whole_files import damage_named, write_whole
 
 ROOT = Path(__file__).parent.parent
 SOLUTION = re.compile(
@@ -186,11 +188,16 @@ def _text(node: ast.expr | None) -> str:
 
 
 def chapters() -> dict[str, NotebookNode]:
-    """Read all chapters, by name."""
-    return {
-        path.stem: nbformat.read(path, as_version=4)
-        for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb"))
-    }
+    """Read all chapters, by name.
+
+    Raises:
+        ValueError: One of them is no notebook.
+    """
+    found = {}
+    for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb")):
+        with damage_named(path, "notebook"):
+            found[path.stem] = nbformat.read(path, as_version=4)
+    return found
 
 
 def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
@@ -212,8 +219,8 @@ def write(edition: str, folder: Path) -> None:
 
 def pack(path: Path) -> None:
     """Write the zip for a class; it appears whole or not at all."""
-    part = path.with_suffix(".part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("START-HERE.md", START)
         for name, notebook in chapters().items():
             text = nbformat.writes(student(notebook)) + "\n"
@@ -221,7 +228,7 @@ def pack(path: Path) -> None:
         for beside in BESIDE:
             for file in sorted(_files(ROOT / beside)):
                 archive.write(file, file.relative_to(ROOT))
-    part.replace(path)
+    write_whole(path, content.getvalue())
 
 
 def _files(path: Path) -> list[Path]:

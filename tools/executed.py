@@ -14,7 +14,7 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from nbmake.nb_result import NotebookResult
 from nbmake.nb_run import NotebookRun
-from vitedu_book.execution import cache_path
+from vitedu_book.execution import cache_path, drop_half_written
 
 ROOT = Path(__file__).parent.parent
 
@@ -57,6 +57,7 @@ def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
     # Several processes may execute chapters at a time.
     (ROOT / "_build").mkdir(exist_ok=True)
     with FileLock(ROOT / "_build" / "cache.lock"):
+        drop_half_written(cache_path(ROOT, ROOT / "_build"))
         open_cache().cache_notebook_bundle(
             bundle, check_validity=False, overwrite=True
         )

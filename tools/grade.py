@@ -53,8 +53,12 @@ def _row(folder: Path, student: str) -> dict[str, str]:
         said = error.stderr.strip() or f"otter stopped with {error.returncode}"
         last = said.splitlines()[-1]
         return {"points": "", "notes": f"could not be graded: {last}"}
-    text = (report / "results.json").read_text(encoding="utf-8")
-    tests = [test for test in json.loads(text)["tests"] if "score" in test]
+    try:
+        text = (report / "results.json").read_text(encoding="utf-8")
+        tests = [test for test in json.loads(text)["tests"] if "score" in test]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        said = f"could not be graded: results.json: {error!r}"
+        return {"points": "", "notes": said}
     notes = [_note(t) for t in tests if t["score"] < t["max_score"]]
     points = {test["name"]: f"{test['score']:g}" for test in tests}
     total = sum(test["score"] for test in tests)

@@ -65,8 +65,6 @@ TESTS = (
 LIMIT = 3600  # seconds for a chapter or for the tests
 LINES = 40  # of a difference that are kept
 ERROR_LINES = 12
-
-
 UV = (sys.executable, "-m", "uv", "--quiet")
 
 
@@ -84,7 +82,6 @@ def call(*command: str | Path) -> str:
         done = subprocess.run(
             [str(part) for part in command],
             cwd=ROOT,
-            env=os.environ | {"VITEDU_BUILD": "1"},
             capture_output=True,
             text=True,
             timeout=LIMIT,
@@ -182,13 +179,10 @@ def try_chapter(
     """Run a chapter so many times; return how the texts differ."""
     site = text_outputs(cached(path))
     try:
-        texts = [
-            text_outputs(nbformat.read(executed, as_version=4))
-            for run in range(runs)
-            for executed in [run_chapter(python, path, content, run)]
-        ]
+        paths = [run_chapter(python, path, content, n) for n in range(runs)]
     except Failure as failure:
         return {"error": str(failure)}
+    texts = [text_outputs(nbformat.read(done, as_version=4)) for done in paths]
     return {
         "runs": runs,
         "again": differences(texts[0], texts[-1])[:LINES],
@@ -225,6 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", nargs="+", choices=ROWS, default=ROWS)
     parser.add_argument("--runs", type=int, choices=(1, 2), default=2)
     options = parser.parse_args(arguments)
+    os.environ["VITEDU_BUILD"] = "1"
     call(*UV, "--version")  # without it every row would fail
     for name in options.only:
         keep(ROOT, name, try_row(name, options.runs))

@@ -97,6 +97,7 @@ Exercises
     exercises.chapter_16  looking inside
     exercises.chapter_17  data and transfer
     exercises.chapter_18  pretrained weights
+    exercises.chapter_19  scaling out
 
 Explorers
     widgets                      the classes that a chapter shows

@@ -9,11 +9,11 @@ from vitedu import require
 NAMES = ("cpu", "cuda", "mps", "auto")
 
 
-def choose_device(name: str) -> torch.device:
+def choose_device(device: str) -> torch.device:
     """Return the device of that name, or the fastest there is.
 
     Args:
-        name: "cpu"; "cuda", a graphics card of NVIDIA or AMD; "mps", that of
+        device: "cpu"; "cuda", a graphics card of NVIDIA or AMD; "mps", that of
             an Apple computer; "auto" takes CUDA where there is one, else MPS
             where there is one, else the CPU. Of several cards, a process that
             torchrun has started takes the one of its local number.
@@ -24,20 +24,20 @@ def choose_device(name: str) -> torch.device:
     >>> choose_device("cpu")
     device(type='cpu')
     """
-    require.choice("device", name, NAMES)
+    require.choice("device", device, NAMES)
     present = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
         "cpu": True,
     }
-    if name == "auto":
-        name = next(kind for kind, there in present.items() if there)
-    if not present[name]:
+    if device == "auto":
+        device = next(kind for kind, there in present.items() if there)
+    if not present[device]:
         there = tuple(kind for kind in present if present[kind])
         raise ValueError(
             f"device must be one of {(*there, 'auto')} on this machine, got "
-            f"{name!r}: PyTorch sees no {name.upper()} device"
+            f"{device!r}: PyTorch sees no {device.upper()} device"
         )
-    if name != "cuda":
-        return torch.device(name)
-    return torch.device(name, int(os.environ.get("LOCAL_RANK", 0)))
+    if device != "cuda":
+        return torch.device(device)
+    return torch.device(device, int(os.environ.get("LOCAL_RANK", 0)))

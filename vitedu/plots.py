@@ -20,7 +20,7 @@ COLORS = {
     "value": "#009E73",
     "mask": "#6B6B6B",
     "position": "#CC79A7",
-    "class token": "#B8860B",
+    "class token": "#7A5500",
     "baseline": "#767676",
     "ink": "#1F2328",
 }

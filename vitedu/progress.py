@@ -172,7 +172,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         return {}
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from None
     if not isinstance(entries, dict):
         raise _damaged(path, "it holds no table")

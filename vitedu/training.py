@@ -128,6 +128,12 @@ def fit(
 ) -> History:
     """Train `model` on `loader` by cross-entropy, in place.
 
+    Where ``torch.distributed`` is initialised, all its processes train one
+    model, each on its share of every batch; every one of them calls `fit`
+    with the same arguments. Losses and gradients are those of the whole
+    batch, so that the number of processes changes nothing but rounding, and
+    what is drawn at random in a share: dropout, augmentation.
+
     Args:
         model: Maps one or more inputs to logits, (batch, class) or, with a
             prediction at each step, (batch, step, class). Two outputs
@@ -137,10 +143,13 @@ def fit(
             axes of the logits but the last.
         config: Optimiser, schedule, epochs.
         evaluate: Called after each epoch with the model in evaluation mode
-            and without gradients; its numbers enter the history.
+            and without gradients; its numbers enter the history. Of several
+            processes the first calls it for all.
         checkpoint: File that holds the state after each epoch. If it exists,
             training resumes from it, exactly: model, optimiser, schedule,
-            both generators and history continue as if never interrupted.
+            all generators and history continue as if never interrupted.
+            The first process reads and writes it for all. Another number of
+            processes may go on from it.
         progress: Show a bar.
 
     Returns:
@@ -151,7 +160,8 @@ def fit(
         ValueError: An empty loader; a warm-up of one step or less; a
             checkpoint of another config, loader or model, truncated, or no
             checkpoint at all. The model is unchanged then. Targets of other
-            axes than the logits.
+            axes than the logits; a batch in which none counts. In several
+            processes: a batch with fewer samples, or without indices.
         FileNotFoundError: The folder of `checkpoint` does not exist.
         FloatingPointError: The loss is no longer finite.
 

@@ -135,10 +135,12 @@ def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
         color_scheme: str = "light",
         from_disk: bool = False,
         wait_until: str = "load",
+        reduced_motion: str = "no-preference",
     ) -> Page:
         page = browser.new_page(
             viewport={"width": width, "height": height},
             color_scheme=color_scheme,
+            reduced_motion=reduced_motion,
         )
         home = site.folder.as_uri() if from_disk else site.address
         watch(page, home)

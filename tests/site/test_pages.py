@@ -1,41 +1,21 @@
 """Every page in a browser: served and from disk, light, dark, on a phone.
 
-Loading a page and looking for its faults takes seconds, so a page is loaded
-three times, and each time everything is asked that one can ask there.
+Loading a page takes seconds, so a page is loaded twice, and each time
+everything is asked that one can ask there.
 """
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from pages import ALL_PAGES, PAGES, read
+from accessibility import COLOURS, faults
+from pages import ALL_PAGES, GENERATED, PAGES, read
 from playwright.sync_api import expect
 
 PHONE = {"width": 390, "height": 844}
 # What Google calls good is below 0.1.
 LARGEST_SHIFT = 0.02
-COLOUR_RULES = ["color-contrast", "link-in-text-block"]
-AXE = {
-    "runOnly": [
-        "wcag2a",
-        "wcag2aa",
-        "wcag21a",
-        "wcag21aa",
-        "wcag22aa",
-        "best-practice",
-    ],
-    # Axe would fetch the style sheets again, some from wrong addresses.
-    "preload": False,
-    # It would describe everything that is right, too: twice the time.
-    "resultTypes": ["violations"],
-}
-COLOURS = AXE | {"runOnly": {"type": "rule", "values": COLOUR_RULES}}
-ALL_BUT_COLOURS = AXE | {
-    "rules": {name: {"enabled": False} for name in COLOUR_RULES}
-}
-BESIDE_THE_ARTICLE = {"exclude": [[".bd-article"]]}
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)
-def test_page_on_a_desktop_in_the_light_and_in_the_dark(open_page, site, path):
+def test_page_on_a_desktop(open_page, site, path):
     page = open_page(path)
     expect_explorers(page, site, path)
     if path in PAGES:
@@ -43,33 +23,30 @@ def test_page_on_a_desktop_in_the_light_and_in_the_dark(open_page, site, path):
         expect_drawn_formulas(page)
     expect_no_jump(page)
     unfold(page)
-    assert accessibility_faults(page) == []
-    # Only colours change. To measure them takes longer than all the rest.
-    darken(page)
-    assert accessibility_faults(page, COLOURS) == []
+    assert faults(page) == []
     scroll_to_the_end(page)
     expect_explorers(page, site, path)
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)
-def test_page_from_disk(open_page, site, path):
-    page = open_page(path, from_disk=True)
+def test_page_from_disk_on_a_phone_in_the_dark(open_page, site, path):
+    page = open_page(path, from_disk=True, color_scheme="dark", **PHONE)
     expect_explorers(page, site, path)
     expect_no_jump(page)
     scroll_to_the_end(page)
     expect_explorers(page, site, path)
-
-
-@pytest.mark.parametrize("path", ALL_PAGES)
-def test_page_on_a_phone(open_page, site, path):
-    page = open_page(path, **PHONE)
-    expect_explorers(page, site, path)
-    expect_no_jump(page)
     unfold(page)
     expect_nothing_wider_than_the_phone(page)
-    assert accessibility_faults(page, ALL_BUT_COLOURS) == []
-    # The article has the same colours as on a desktop; the menu is another.
-    assert accessibility_faults(page, COLOURS, BESIDE_THE_ARTICLE) == []
+    assert faults(page) == []
+
+
+# What stands beside the article on a desktop is the same on all pages.
+@pytest.mark.parametrize("path", [PAGES[4], *GENERATED])
+def test_desktop_in_the_dark(open_page, path):
+    page = open_page(path)
+    unfold(page)
+    darken(page)
+    assert faults(page, COLOURS) == []
 
 
 def expect_explorers(page, site, path: str) -> None:
@@ -122,9 +99,17 @@ def expect_no_jump(page) -> None:
 
 
 def unfold(page) -> None:
-    """Answer every guess, so that all of the page can be seen."""
-    page.locator(".vitedu-predict").evaluate_all(
-        "boxes => boxes.forEach((box) => box.querySelector('input').click())"
+    """Open what is folded and answer every guess, to see all of the page."""
+    page.evaluate(
+        """() => {
+          for (const fold of document.querySelectorAll("details")) {
+            fold.open = true;
+          }
+          for (const one of document.querySelectorAll(
+            ".toggle-hidden > .toggle-button, "
+              + ".vitedu-choices label:first-child input",
+          )) one.click();
+        }"""
     )
     # The theme looks for what can be scrolled now, a little later.
     page.wait_for_function(
@@ -152,37 +137,6 @@ def scroll_to_the_end(page) -> None:
         """() => new Promise((done) => {
           scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
           requestAnimationFrame(() => requestAnimationFrame(done));
-        })"""
-    )
-
-
-def accessibility_faults(page, options=AXE, context=None) -> list:
-    """Return what axe finds, each rule with its elements."""
-    keep_one_word_of_each_colour(page)
-    found = Axe().run(page, context=context, options=options).response
-    return [
-        (
-            rule["id"],
-            [(n["target"], n["failureSummary"]) for n in rule["nodes"]],
-        )
-        for rule in found["violations"]
-    ]
-
-
-def keep_one_word_of_each_colour(page) -> None:
-    """Let each block of code colour one word of each kind.
-
-    Axe measures the contrast of every element of its own, and most elements
-    of a chapter are the coloured words of its code.
-    """
-    page.locator(".highlight pre").evaluate_all(
-        """(blocks) => blocks.forEach((block) => {
-          const kept = new Set();
-          for (const word of block.querySelectorAll("span")) {
-            const kind = `${word.parentNode.className} ${word.className}`;
-            if (kept.has(kind)) word.replaceWith(...word.childNodes);
-            else kept.add(kind);
-          }
         })"""
     )
 
@@ -269,19 +223,3 @@ def test_page_reads_without_scripts(browser, site):
     color = "node => getComputedStyle(node).backgroundColor"
     assert page.locator("body").evaluate(color) == "rgb(255, 255, 255)"
     context.close()
-
-
-@pytest.mark.parametrize(
-    "path", ["chapters/03-scaled-dot-product-attention.html"]
-)
-def test_motion_stops_where_the_reader_asks_for_it(open_page, path):
-    page = open_page(path)
-    page.emulate_media(reduced_motion="reduce")
-    moving = page.evaluate(
-        """() => [...document.querySelectorAll("*")].filter((node) => {
-          const style = getComputedStyle(node);
-          return style.transitionDuration !== "0s"
-            || style.animationName !== "none";
-        }).length"""
-    )
-    assert moving == 0

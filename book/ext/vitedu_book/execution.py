@@ -1,7 +1,9 @@
 """Decide when the chapters are executed again."""
 
 import hashlib
+import json
 import os
+import shutil
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -30,7 +32,21 @@ def key_cache(app: Sphinx, config: Config) -> None:
     again then, because a value of its configuration has changed.
     """
     build = Path(app.outdir).parent
-    config.nb_execution_cache_path = str(cache_path(Path(app.srcdir), build))
+    cache = cache_path(Path(app.srcdir), build)
+    drop_half_written(cache)
+    config.nb_execution_cache_path = str(cache)
+
+
+def drop_half_written(cache: Path) -> None:
+    """Remove what a killed process left half written in a cache.
+
+    jupyter-cache fails on it, in every build from then on.
+    """
+    for folder in cache.glob("executed/*"):
+        try:
+            json.loads((folder / "base.ipynb").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            shutil.rmtree(folder)
 
 
 def cache_path(root: Path, build: Path) -> Path:

@@ -7,6 +7,7 @@ map of the site, and a policy in each page for hosts that send no headers.
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sphinx.application import Sphinx
+from sphinx.builders.html import BuildInfo
 from sphinx.config import Config
+from sphinx.environment import CONFIG_OK
 from sphinx.errors import ConfigError
 
 HEADERS = Path(__file__).parents[2] / "hosting" / "_headers"
@@ -34,6 +37,7 @@ RELATIVE = re.compile(
 def setup(app: Sphinx) -> None:
     """Connect what the site needs; the last steps work on written pages."""
     app.connect("config-inited", set_address)
+    app.connect("builder-inited", forget_sources)
     app.connect("html-collect-pages", collect_not_found)
     # Before the page is described, and its styles are found.
     app.connect("html-page-context", add_policy, priority=400)
@@ -61,6 +65,20 @@ def set_address(app: Sphinx, config: Config) -> None:
             f"got {address!r}"
         )
     config.html_baseurl = address.rstrip("/") + "/"
+
+
+def forget_sources(app: Sphinx) -> None:
+    """Have the pages of source code written again when all others are.
+
+    Sphinx looks at the age of the source alone.
+    """
+    info = Path(app.outdir, ".buildinfo")
+    if app.builder.format != "html" or not info.is_file():
+        return
+    with info.open(encoding="utf-8") as file:
+        same = BuildInfo.load(file) == app.builder.build_info
+    if not same or app.env.config_status != CONFIG_OK:
+        shutil.rmtree(Path(app.outdir, "_modules"), ignore_errors=True)
 
 
 def collect_not_found(

@@ -154,7 +154,14 @@ def read_paths(path: Path, minutes: dict[str, int]) -> Paths:
             _goal(entry, chapters, minutes) for entry in content["goals"]
         )
         budgets = tuple(content["minutes"])
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+    except (
+        yaml.YAMLError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise BadPaths(f"{path.name}: {error!r}") from None
     if {*chapters} != {chapter_of(name) for name in minutes}:
         raise BadPaths(f"{path.name}: it has the chapters {[*chapters]}")

@@ -58,7 +58,7 @@ def read_quiz(path: Path) -> list[Question]:
     """
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadQuiz(f"{path.name}: {error}") from None
     if not isinstance(entries, list):
         raise BadQuiz(f"{path.name}: it has to be a list of questions")

@@ -56,7 +56,7 @@ def read_guide(path: Path) -> dict:
     """
     try:
         guide = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadGuide(f"{path.name}: {error}") from None
     if not isinstance(guide, dict) or set(guide) != {"say", *LISTS}:
         raise BadGuide(f"{path.name}: it needs say, {', '.join(LISTS)}")
