@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 from axe_playwright_python.sync_playwright import Axe
 from ipywidgets.embed import dependency_state
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -13,6 +14,10 @@ from vitedu_book.widget_state import scripts_of
 
 from vitedu.widgets.base import Explorer
 
+# Colours do not depend on the width, and what is where not on the theme.
+each_look = pytest.mark.parametrize(
+    ("theme", "width"), [("light", 900), ("dark", 390)]
+)
 EXPLORER = ".vitedu-explorer"
 TOLERANCE = 1e-5
 STYLES = '<link rel="stylesheet" href="{}/book.css">'

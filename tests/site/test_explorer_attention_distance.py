@@ -414,12 +414,6 @@ def test_two_views_of_a_model_move_together(show):
     expect(second).to_have_attribute("data-head", "3")
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(make())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(".vitedu-distance")).to_have_count(0)
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 900])
 def test_the_room_it_takes_does_not_change(show, width, theme):

@@ -1,9 +1,13 @@
 """AttentionPlane in the browser: its numbers, its motion, its controls."""
 
 import numpy as np
-import pytest
 import torch
-from mounted import expect_accessible_and_inside, explorer_of, published
+from mounted import (
+    each_look,
+    expect_accessible_and_inside,
+    explorer_of,
+    published,
+)
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.attention import scaled_dot_product_attention
@@ -195,8 +199,7 @@ def test_bars_have_the_height_of_the_weights(show):
     np.testing.assert_allclose(heights, readings(widget)["weights"], atol=1e-3)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     page = show(AttentionPlane(), theme=theme, width=width)
     expect_accessible_and_inside(page)

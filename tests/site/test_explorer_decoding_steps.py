@@ -9,6 +9,7 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -413,14 +414,7 @@ def test_two_views_of_a_model_move_together(show):
     expect(second).to_have_attribute("data-step", "1")
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(make())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     view = {"method": "beam", "beam_size": 5, "number": 77_777_777}
     model = make_model(0, norm_first=True)

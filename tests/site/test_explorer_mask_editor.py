@@ -416,8 +416,9 @@ def test_tokens_of_ones_own(show):
     assert heads == widget.tokens
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 704, 390])
+@pytest.mark.parametrize(
+    ("theme", "width"), [("light", 900), ("dark", 704), ("light", 390)]
+)
 @pytest.mark.parametrize("handed_over", [False, True])
 def test_accessible_and_inside_the_window(show, theme, width, handed_over):
     widget = MaskEditor(

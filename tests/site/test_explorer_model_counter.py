@@ -8,6 +8,7 @@ import pytest
 from mounted import (
     EXPLORER,
     accessibility_faults,
+    each_look,
     expect_published,
     explorer_of,
     overflow,
@@ -517,14 +518,7 @@ def test_two_views_of_a_model_move_together(show):
     )
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(ModelCounter())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     page = show(ModelCounter(), theme=theme, width=width)
     assert accessibility_faults(page) == []

@@ -5,6 +5,7 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
+    each_look,
     expect_accessible_and_inside,
     explorer_of,
     published,
@@ -326,14 +327,7 @@ def test_two_views_of_a_model_move_together(show):
     expect(second).to_have_attribute("data-norm", "BatchNorm")
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(make())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 @pytest.mark.parametrize("shape", [(2, 2, 2), (4, 6, 8)])
 def test_accessible_and_inside_the_window(show, theme, width, shape):
     page = show(make(batch=make_batch(*shape)), theme=theme, width=width)

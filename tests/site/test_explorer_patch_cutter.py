@@ -5,6 +5,7 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -436,14 +437,7 @@ def test_two_views_of_a_model_move_together(show):
     expect(second.locator(".patch")).to_have_count(6)
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(make())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 @pytest.mark.parametrize("view", [{}, {"cut": "reshape", "patch_size": 10}])
 def test_accessible_and_inside_the_window(show, theme, width, view):
     page = show(make(**view), theme=theme, width=width)

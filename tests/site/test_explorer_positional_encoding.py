@@ -5,6 +5,7 @@ import pytest
 import torch
 from mounted import (
     EXPLORER,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     expect_readings,
@@ -349,8 +350,7 @@ def test_two_views_move_together(show):
         expect(view.get_by_label("position p")).to_have_attribute("max", "9")
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     page = show(
         PositionalEncoding(formula="wrong exponent"), theme=theme, width=width

@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from mounted import (
     EXPLORER,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -594,8 +595,7 @@ def test_the_explorer_takes_itself_down(show):
     expect(page.locator(EXPLORER)).to_have_count(0)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 @pytest.mark.parametrize("num_heads", [1, 4])
 def test_accessible_and_inside_the_window(show, theme, width, num_heads):
     page = show(make(num_heads=num_heads), theme=theme, width=width)

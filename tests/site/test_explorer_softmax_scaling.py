@@ -3,6 +3,7 @@
 import pytest
 from mounted import (
     EXPLORER,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     expect_readings,
@@ -142,8 +143,7 @@ def test_the_reading_is_spoken_once_after_the_last_movement(show):
     assert 1 <= len(page.evaluate("window.said")) <= 5
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     page = show(SoftmaxScaling(scale="none"), theme=theme, width=width)
     expect_accessible_and_inside(page)

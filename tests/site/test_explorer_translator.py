@@ -9,6 +9,7 @@ import torch
 from mounted import (
     EXPLORER,
     accessibility_faults,
+    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -273,12 +274,6 @@ def test_two_views_of_a_model_move_together(show):
     expect(second.get_by_role("textbox")).to_have_value("21")
 
 
-def test_the_explorer_takes_itself_down(show):
-    page = show(make())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
 # As the theme of the site has it, which marks texts for search.
 THEME_MARK = ".mark { background-color: #fff3cd; padding: 0.1875em }"
 
@@ -297,8 +292,7 @@ def test_the_marks_can_be_read_on_the_site(show, theme):
     assert accessibility_faults(page) == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [900, 390])
+@each_look
 def test_accessible_and_inside_the_window(show, theme, width):
     # Long words, all places taken.
     widget = make(make_model(norm_first=True), number=77777777)
