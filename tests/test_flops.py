@@ -160,7 +160,7 @@ def test_the_products_are_what_is_batched():
     assert sum(products) == found
 
 
-def test_the_counter_takes_fused_attention_for_free(monkeypatch):
+def test_the_counter_takes_fused_attention_for_free_or_counts_it(monkeypatch):
     config = ViTConfig(image_size=30, patch_size=5, d_model=12, num_heads=3)
     model, images = VisionTransformer(config), images_for(config)
     # Up to this many weights the formula is written out on a CPU.
@@ -171,7 +171,8 @@ def test_the_counter_takes_fused_attention_for_free(monkeypatch):
     ):
         model(images)
     missing = count(model, images) - counter.get_total_flops()
-    assert missing == vit_flops(config)["attention_products"]
+    # For free up to PyTorch 2.13; 2.15 counts it.
+    assert missing in (0, vit_flops(config)["attention_products"])
 
 
 @pytest.mark.parametrize(

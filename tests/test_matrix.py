@@ -51,9 +51,12 @@ def test_a_stream_that_came_in_parts_is_the_same_text():
 
 
 def test_a_difference_that_no_reader_sees_is_none():
-    line = '<p class="claim" data-claim="{&quot;value&quot;: 0.51}">It is 0.5'
-    assert matrix.visible([line]) == ['<p class="claim">It is 0.5']
-    assert matrix.visible(["0.5 data"]) == ["0.5 data"]
+    shown = ["Claim: It is 0.5.", "<p>a rung</p>"]
+    claim = (
+        '<p class="claim" data-claim="{&quot;value&quot;: 0.51}">It is 0.5.'
+    )
+    rung = '<p class="rung" data-rung="{&quot;difference&quot;: 1e-9}">a = b'
+    assert matrix.visible([shown[0], claim, rung, shown[1]]) == shown
 
 
 @pytest.mark.parametrize(
