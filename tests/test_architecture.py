@@ -52,7 +52,7 @@ MAY_IMPORT = {
     "complexity": "",
     "vit": "config patches positional attention layers",
     "processes": "",
-    "train_state": "config checkpoints processes",
+    "train_state": "config checkpoints processes whole_files",
     "training": "config processes train_state",
     "recomputation": "layers",
     "devices": "",

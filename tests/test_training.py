@@ -427,6 +427,30 @@ def test_a_file_with_other_facts(data, checkpoint):
     refuses_to_resume(data, checkpoint, "config must be the one of the check")
 
 
+@pytest.mark.parametrize(
+    "crafted",
+    [
+        lambda tensors, facts: tensors.pop("generator.global"),
+        lambda tensors, facts: tensors.update(
+            {"generator.loader": torch.zeros(3, dtype=torch.uint8)}
+        ),
+        lambda tensors, facts: tensors.pop("optimizer.2.exp_avg"),
+        lambda tensors, facts: tensors.update(
+            {"optimizer.2.exp_avg_sq": torch.zeros(2)}
+        ),
+        lambda tensors, facts: tensors.update({"optimizer.x": torch.ones(1)}),
+        lambda tensors, facts: facts.pop("groups"),
+        lambda tensors, facts: facts.pop("history"),
+        lambda tensors, facts: facts["history"].update(secret=1),
+    ],
+)
+def test_a_checkpoint_of_which_a_part_is_wrong(data, checkpoint, crafted):
+    tensors, facts = read_checkpoint(checkpoint)
+    crafted(tensors, facts)
+    write_checkpoint(checkpoint, tensors, facts)
+    refuses_to_resume(data, checkpoint, "path must be a whole checkpoint file")
+
+
 def test_a_checkpoint_of_another_model(data, checkpoint):
     refuses_to_resume(
         data,

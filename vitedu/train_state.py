@@ -16,6 +16,7 @@ from vitedu.checkpoints import (
 )
 from vitedu.config import TrainConfig
 from vitedu.processes import once_for_all
+from vitedu.whole_files import damage_named
 
 # Fields that a checkpoint of an older version lacks, and what held then.
 _NEWER_FIELDS = {"accumulation": 1, "precision": "float32"}
@@ -129,21 +130,43 @@ class TrainState:
         Of several processes the first reads the file for all.
 
         Raises:
-            ValueError: A checkpoint of another config, loader or model.
+            ValueError: A checkpoint of another config, loader or model, or
+                one of which something is missing.
         """
         tensors, facts = once_for_all(lambda: read_checkpoint(path))
         self._check(tensors, facts, path)
+        # The model comes last: what else is wrong leaves it as it was.
+        with damage_named(path, "checkpoint"):
+            self.optimizer.load_state_dict(
+                {
+                    "state": self._moments(tensors),
+                    "param_groups": facts["groups"],
+                }
+            )
+            self.scheduler.load_state_dict(facts["schedule"])
+            self.history = History(**facts["history"])
+            generators = _below("generator.", tensors)
+            for name in generators.keys() & {"global", "loader"}:
+                torch.Generator().set_state(generators[name])
+            self.set_generators(generators)
+        self.model.load_state_dict(_below("model.", tensors))
+
+    def _moments(self, tensors: dict[str, Tensor]) -> dict[int, dict]:
+        """Return the optimiser's state by the number of the parameter.
+
+        Raises:
+            KeyError, ValueError: It is not that of this model's parameters.
+        """
         state: dict[int, dict[str, Tensor]] = {}
         for key, value in _below("optimizer.", tensors).items():
             index, name = key.split(".")
             state.setdefault(int(index), {})[name] = value
-        self.model.load_state_dict(_below("model.", tensors))
-        self.optimizer.load_state_dict(
-            {"state": state, "param_groups": facts["groups"]}
-        )
-        self.scheduler.load_state_dict(facts["schedule"])
-        self.history = History(**facts["history"])
-        self.set_generators(_below("generator.", tensors))
+        for index, parameter in enumerate(self.model.parameters()):
+            for name in ("exp_avg", "exp_avg_sq") if index in state else ():
+                shape = state[index][name].shape
+                if shape != parameter.shape:
+                    raise ValueError(f"{name} of {index} is {tuple(shape)}")
+        return state
 
     def _check(self, tensors: dict, facts: dict, path: Path) -> None:
         config = _NEWER_FIELDS | facts.get("config", {})
@@ -152,7 +175,7 @@ class TrainState:
                 f"config must be the one of the checkpoint {path}, "
                 f"{config}, got {asdict(self.config)}"
             )
-        steps = facts["schedule"]["total_steps"]
+        steps = facts.get("schedule", {}).get("total_steps")
         if steps != self.scheduler.total_steps:
             raise ValueError(
                 f"loader must have the length of that of {path}: the run "
