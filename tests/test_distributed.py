@@ -204,7 +204,8 @@ def test_a_killed_process_is_started_again(undisturbed, tmp_path):
         os.kill(victim, signal.SIGKILL)
         printed, complaints = agent.communicate(timeout=300)
     finally:
-        agent.kill()
+        agent.terminate()  # and its processes with it
+        agent.wait()
     assert agent.returncode == 0, complaints
     assert f"(pid: {victim})" in complaints
     assert printed == undisturbed[0]

@@ -3,7 +3,9 @@
 One process: ``python -m vitedu.train --task digits``. Two, each with its
 share of every batch: ``torchrun --nproc-per-node=2 -m vitedu.train``. With
 ``--max-restarts=2`` and a ``--checkpoint``, torchrun starts them again when
-one dies, and the run goes on after the last whole epoch.
+one dies, and the run goes on after the last whole epoch. On several machines,
+set ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` as well: PyTorch's launcher would
+keep the addresses of the dead.
 """
 
 import json
@@ -195,6 +197,19 @@ def _environment_rank() -> int:
     return int(os.environ.get("RANK", 0))
 
 
+def _attempt() -> str:
+    """Return another name for every start of the processes on a machine.
+
+    torchrun keeps its store when it starts them again, with the addresses of
+    the dead, and PyTorch does not keep the attempts apart. Machines count
+    their attempts by themselves, so several of them need a new store:
+    ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` in torchrun's environment.
+    """
+    alone = os.environ.get("GROUP_WORLD_SIZE", "1") == "1"
+    count = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return f"attempt-{count if alone else 0}"
+
+
 @contextmanager
 def _process_group(device: torch.device) -> Iterator[None]:
     """Join the other processes, if torchrun or its like has started some."""
@@ -207,7 +222,13 @@ def _process_group(device: torch.device) -> Iterator[None]:
         )
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    store, rank, count = next(dist.rendezvous("env://"))
+    dist.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        store=dist.PrefixStore(_attempt(), store),
+        rank=rank,
+        world_size=count,
+    )
     try:
         yield
     finally:
