@@ -1,5 +1,6 @@
 """A training run in a process of its own, there to be killed."""
 
+import threading
 import time
 from ctypes import c_int
 from pathlib import Path
@@ -14,7 +15,8 @@ from vitedu.config import TrainConfig, ViTConfig
 from vitedu.training import fit
 from vitedu.vit import VisionTransformer
 
-tqdm.get_lock()  # One for all forks: nobody can tidy up after a kill.
+# By default all forks share one lock, which a kill could leave locked.
+tqdm.set_lock(threading.RLock())
 EPOCHS = 4
 STEPS = 3  # in an epoch
 # Large enough that writing it takes a while.
