@@ -14,7 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "book" / "ext"))
 
 from vitedu_book import images, unused
 
-PAGE = '<p class="note big">x &gt; y</p>'
+PAGE = (
+    '<script defer src="_static/a.js?v=1"></script>'
+    '<p class="note big">x &gt; y</p>'
+)
 SCRIPT = 'node.classList.add("open"); side("tip-" + where);'
 
 
@@ -23,6 +26,9 @@ def used(tmp_path):
     (tmp_path / "_static").mkdir()
     (tmp_path / "page.html").write_text(PAGE, "utf-8")
     (tmp_path / "_static" / "a.js").write_text(SCRIPT, "utf-8")
+    # A template of the theme, and a script that no page loads.
+    (tmp_path / "_static" / "t.html").write_text('<script src="b.js">')
+    (tmp_path / "_static" / "b.js").write_text('give("small")', "utf-8")
     return unused.read_site(tmp_path)
 
 
