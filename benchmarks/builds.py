@@ -77,7 +77,8 @@ def row(what: str, ours: float, peer: str, theirs: float, unit: str) -> Row:
 
 def build(book: Path) -> float:
     """Build what is out of date; return the seconds."""
-    command = [sys.executable, "-m", "jupyter_book.cli.main", "build", "."]
+    program = Path(sys.executable).with_name("jupyter-book")
+    command = [program, "build", "."]
     start = time.perf_counter()
     done = subprocess.run(
         command,
