@@ -45,10 +45,15 @@ def join(task, number: int, count: int, store: Path, *args):
         dist.destroy_process_group()
 
 
-def translator(dropout: float = 0.0, dtype=torch.float64) -> Transformer:
-    """Make a small Transformer for `NUMBERS`."""
-    pairs = numeral_pairs(NUMBERS)
-    torch.manual_seed(0)
+def translator(
+    dropout: float = 0.0,
+    dtype=torch.float64,
+    seed: int = 0,
+    numbers: list[int] = NUMBERS,
+) -> Transformer:
+    """Make a small Transformer for some numbers."""
+    pairs = numeral_pairs(numbers)
+    torch.manual_seed(seed)
     config = TransformerConfig(
         src_vocab_size=len(pairs.src_vocabulary),
         tgt_vocab_size=len(pairs.tgt_vocabulary),
@@ -73,11 +78,10 @@ def sentences(kind: str) -> DataLoader:
     return DataLoader(data, batch_size=5)
 
 
-def gradients(kind: str, accumulation: int, dtype) -> tuple[list, dict]:
-    """Return the losses and the gradients of the last batch."""
-    model = translator(dtype=dtype)
-    config = TrainConfig(
-        num_epochs=2,
+def standing_still(num_epochs: int, accumulation: int) -> TrainConfig:
+    """Return steps so small that the gradients stay those of the start."""
+    return TrainConfig(
+        num_epochs=num_epochs,
         learning_rate=1e-30,
         warmup=0.5,
         label_smoothing=0.1,
@@ -85,7 +89,12 @@ def gradients(kind: str, accumulation: int, dtype) -> tuple[list, dict]:
         pad_id=0,
         accumulation=accumulation,
     )
-    history = fit(model, sentences(kind), config)
+
+
+def gradients(kind: str, accumulation: int, dtype) -> tuple[list, dict]:
+    """Return the losses and the gradients of the last batch."""
+    model = translator(dtype=dtype)
+    history = fit(model, sentences(kind), standing_still(2, accumulation))
     found = {name: p.grad.clone() for name, p in model.named_parameters()}
     return history.loss, found
 

@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 import torch
-from distributed_tasks import translator
+from distributed_tasks import standing_still, translator
 from helpers import refuses
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -73,15 +73,7 @@ def last_gradient(accumulation, dtype):
     labels = pairs.tgt_labels.clone()
     labels[2] = 0  # with 5 micro-batches, one in which nothing counts
     data = TensorDataset(pairs.src, pairs.tgt_input, labels)
-    config = TrainConfig(
-        num_epochs=4,
-        learning_rate=1e-30,
-        warmup=0.5,
-        label_smoothing=0.1,
-        max_grad_norm=1e9,
-        pad_id=0,
-        accumulation=accumulation,
-    )
+    config = standing_still(4, accumulation)
     model = translator(dtype=dtype)
     loss = fit(model, DataLoader(data, batch_size=5), config).loss
     return loss, [p.grad for p in model.parameters()]

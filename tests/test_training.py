@@ -5,18 +5,18 @@ import os
 
 import pytest
 import torch
+from distributed_tasks import translator
 from helpers import draw, refuses
 from safetensors.torch import save_file
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from vitedu.checkpoints import read_checkpoint, write_checkpoint
-from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
+from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data import Augment, batches, digits
 from vitedu.numerals import numeral_pairs
 from vitedu.sequences import pair_batches
 from vitedu.training import History, accuracy, fit
-from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
 CONFIG = TrainConfig(num_epochs=4, learning_rate=3e-3, label_smoothing=0.1)
@@ -189,20 +189,9 @@ TRANSLATION = TrainConfig(
 
 def translation(dropout=0.0, seed=0):
     """Return a small Transformer and a loader of 11 sentence pairs in 3s."""
-    pairs = numeral_pairs([3, 12005, 40, 7, 110, 99, 512, 0, 61, 8, 1000])
-    torch.manual_seed(seed)
-    config = TransformerConfig(
-        src_vocab_size=len(pairs.src_vocabulary),
-        tgt_vocab_size=len(pairs.tgt_vocabulary),
-        tie_source=False,
-        d_model=14,
-        num_layers=1,
-        num_heads=2,
-        d_ff=11,
-        dropout=dropout,
-    )
-    loader = pair_batches(pairs, batch_size=3, seed=seed)
-    return Transformer(config).double(), loader
+    numbers = [3, 12005, 40, 7, 110, 99, 512, 0, 61, 8, 1000]
+    model = translator(dropout, seed=seed, numbers=numbers)
+    return model, pair_batches(numeral_pairs(numbers), batch_size=3, seed=seed)
 
 
 def test_padding_does_not_count_in_loss_and_steps():
