@@ -5,6 +5,10 @@
 // from each state and renders a view of it in front of each such element. It
 // takes the place of ipywidgets' embedder (3.6 MB), and knows anywidgets only.
 //
+// Where this script's element names a file of states, data-state="address",
+// it is loaded when the reader comes near a widget, and only those that are
+// near are started. Where the states stand in the page, all start at once.
+//
 // The build has turned their modules into functions (widget_state.py): module
 // scripts do not load from disk (file://), and a host may forbid scripts that
 // are made of text.
@@ -18,14 +22,17 @@
     unknown: "the page holds no widget",
     foreign: "only anywidgets run without a kernel, this is a",
     module: "its script is not in the page",
+    states: "this script could not be loaded:",
     kernel: "this action needs a running kernel",
   };
 
   const widgets = new Map(); // id -> Widget
   const modules = new Map(); // name -> promise of what the module exports
+  const waiting = new Set(); // elements whose widget has not started
   const styles = new Set(); // texts of the style sheets that are in the page
-  const states = globalThis.viteduWidgetState?.state ?? {};
+  const address = document.currentScript.dataset.state;
   const gone = new AbortController(); // aborted when the page is left
+  let loading; // promise that the states are there
 
   // Binary values travel beside the state: {path, encoding, data}.
   function withBuffers({ state, buffers = [] }) {
@@ -57,8 +64,8 @@
 
   class Widget {
     constructor(id) {
-      if (!states[id]) throw new Error(`${WORDS.unknown} ${id}`);
-      this.source = states[id];
+      this.source = globalThis.viteduWidgetState?.state[id];
+      if (!this.source) throw new Error(`${WORDS.unknown} ${id}`);
       this.values = withBuffers(this.source);
       this.listeners = [];
     }
@@ -184,6 +191,18 @@
     document.adoptedStyleSheets.push(sheet);
   }
 
+  // A script, not a fetch: it works from disk, too.
+  function loadStates() {
+    return (loading ??= new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.onload = resolve;
+      script.onerror = () =>
+        reject(new Error(`${WORDS.states} ${address}`));
+      script.src = address;
+      document.head.append(script);
+    }));
+  }
+
   function loadModule(name) {
     if (!modules.has(name)) {
       const module = globalThis.viteduWidgetModules?.[name];
@@ -197,12 +216,12 @@
     signal.addEventListener("abort", callback, { once: true });
   }
 
-  async function mount(script) {
-    const place = document.createElement("div");
-    place.className = "vitedu-widget";
-    script.before(place);
+  async function mount(place) {
+    if (!waiting.delete(place)) return;
+    near.unobserve(place);
     try {
-      const { model_id: id } = JSON.parse(script.textContent);
+      if (address) await loadStates();
+      const { model_id: id } = JSON.parse(place.nextSibling.textContent);
       await widget(id).render(place, gone.signal);
     } catch (error) {
       console.warn(error);
@@ -214,9 +233,26 @@
     }
   }
 
+  // Less than a window away, above or below.
+  const near = new IntersectionObserver((entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (isIntersecting) mount(target);
+    }
+  }, { rootMargin: "100% 0px" });
+
   for (const script of document.querySelectorAll(`[type="${VIEW}"]`)) {
-    mount(script);
+    const place = document.createElement("div");
+    place.className = "vitedu-widget";
+    script.before(place);
+    waiting.add(place);
+    if (address) near.observe(place);
+    else mount(place);
   }
+
+  // The next stop of the Tab key may be in a widget, however far away.
+  addEventListener("keydown", () => {
+    for (const place of waiting) mount(place);
+  }, { once: true });
 
   // A page in the back-forward cache comes back with its widgets alive.
   addEventListener("pagehide", (event) => event.persisted || gone.abort());

@@ -7,8 +7,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import yaml
+from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).parent.parent.parent
+# The widget host's script names one that it loads itself.
+LOADED = ("src", "data-state")
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -68,7 +71,7 @@ class Html(HTMLParser):
         if "src" in attrs:
             self.links.append(attrs["src"])
         if tag == "script" and "src" in attrs:
-            self.scripts.append(attrs["src"])
+            self.scripts += [attrs[k] for k in LOADED if k in attrs]
         if tag == "script" and attrs.get("type") == VIEW:
             self.views += 1
         if tag == "img":
@@ -89,6 +92,19 @@ class Html(HTMLParser):
         """Read the title."""
         if self._in_title:
             self.title += data
+
+
+def start_explorers(page: Page) -> None:
+    """Go to each place of an explorer until it is there."""
+    for place in page.locator(".vitedu-widget").all():
+        explorer = place.locator(".vitedu-explorer")
+        for _ in range(50):
+            # What comes near gets its height, and may push the place away.
+            place.scroll_into_view_if_needed()
+            if explorer.count():
+                break
+            page.wait_for_timeout(100)
+        expect(explorer).to_be_visible()
 
 
 @cache

@@ -1,7 +1,7 @@
 """Every page with an explorer, on a phone: no mouse, no motion."""
 
 import pytest
-from pages import PAGES, ROOT
+from pages import PAGES, ROOT, start_explorers
 from playwright.sync_api import Page
 
 PHONE = {"width": 390, "height": 844}
@@ -68,8 +68,8 @@ def test_all_pages_with_explorers_are_known():
 @pytest.mark.parametrize("path", WITH_EXPLORERS)
 def test_explorers_without_a_mouse_and_without_motion(open_page, path):
     page = open_page(path, reduced_motion="reduce", **PHONE)
+    start_explorers(page)
     explorer = page.locator(".vitedu-explorer").first
-    explorer.wait_for()
     assert explorer.evaluate(SMALL) == []
     explorer.scroll_into_view_if_needed()
     expect_tab_to_visit_everything_once(page, explorer.evaluate(FENCE))

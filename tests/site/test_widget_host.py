@@ -3,7 +3,7 @@
 import base64
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from mounted import elements
 from playwright.sync_api import Browser, Page, expect
+from vitedu_book.widget_state import scripts_of
 
 COUNTER = """
 function render({ model, el }) {
@@ -317,3 +318,55 @@ def test_layout_classes_reach_the_element(host_page):
     model = any_model(COUNTER, count=1, _dom_classes=["wide"])
     page = host_page({"a": model}, "a")
     expect(page.locator("#place-0 > .vitedu-widget.wide")).to_be_visible()
+
+
+@pytest.fixture
+def far_page(browser: Browser, root: Path, tmp_path: Path) -> Iterator[Page]:
+    """Open a page of ten windows with a widget at its end and a state file."""
+    state = {"state": {"a": any_model(COUNTER, count=1)}}
+    (tmp_path / "state.js").write_text("".join(scripts_of(state)))
+    (tmp_path / "page.html").write_text(
+        '<!doctype html><html lang="en"><head><title>t</title>'
+        f'<script defer src="{root.as_uri()}/book/web/widget-host.js" '
+        'data-state="state.js"></script></head>'
+        '<body><p style="height: 1000vh">long</p><div id="place">'
+        '<script type="application/vnd.jupyter.widget-view+json">'
+        '{"model_id": "a"}</script></div></body></html>'
+    )
+    page = browser.new_page()
+    page.loaded = []
+    page.on("request", lambda request: page.loaded.append(request.url))
+    page.goto((tmp_path / "page.html").as_uri())
+    yield page
+    page.close()
+
+
+def is_loaded(page: Page) -> bool:
+    return any(url.endswith("state.js") for url in page.loaded)
+
+
+def test_a_far_widget_waits_for_the_reader(far_page):
+    far_page.mouse.wheel(0, 3000)
+    far_page.wait_for_function("scrollY === 3000")
+    assert not is_loaded(far_page)
+    assert far_page.locator("button").count() == 0
+    far_page.evaluate("scrollTo(0, document.body.scrollHeight - 1200)")
+    expect(far_page.locator("#place button")).to_have_text("count 1")
+    assert is_loaded(far_page)
+    assert far_page.locator(".vitedu-widget").count() == 1
+
+
+def test_a_far_widget_starts_for_a_reader_with_a_keyboard(far_page):
+    far_page.keyboard.press("Shift")
+    expect(far_page.locator("#place button")).to_have_text("count 1")
+    far_page.keyboard.press("Tab")
+    expect(far_page.locator("#place button")).to_be_focused()
+
+
+def test_a_missing_state_is_told(far_page, tmp_path):
+    (tmp_path / "state.js").unlink()
+    far_page.keyboard.press("Shift")
+    expect(far_page.locator("#place [role=alert]")).to_have_text(
+        "This interactive figure could not be started: "
+        "this script could not be loaded: state.js"
+    )

@@ -2,7 +2,8 @@
 
 MyST-NB puts their state into the head of the page, where the browser has to
 read all of it before it can draw the first line of text. In that state their
-modules are texts, which only a page that may run any text could start.
+modules are texts, which only a page that may run any text could start. Here
+the page gets the widget host, which loads the state when a reader needs it.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+HOST = "widget-host.js"
 STATE_TYPE = "application/vnd.jupyter.widget-state+json"
 EXPORT = re.compile(r"^export (?:default )?", re.MULTILINE)
 IMPORT = re.compile(r"^import\b", re.MULTILINE)
@@ -30,7 +32,7 @@ def move_state(
     context: dict[str, Any],
     doctree: Any,
 ) -> None:
-    """Replace the state in the page by a deferred script that holds it.
+    """Replace the state in the page by the host, and the state's address.
 
     A classic script, not a fetch of JSON, so that it works from disk too.
     """
@@ -44,10 +46,13 @@ def move_state(
         name = f"widget-state/{pagename}.js"
         path = Path(app.outdir, "_static", name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        parts = scripts_of(json.loads(script.attributes["body"]))
-        path.write_text("".join(parts), encoding="utf-8")
+        text = "".join(scripts_of(json.loads(script.attributes["body"])))
+        path.write_text(text, encoding="utf-8")
         scripts.remove(script)
-        app.add_js_file(name, defer="defer", priority=script.priority - 1)
+        address = context["pathto"](f"_static/{name}", resource=True)
+        version = hashlib.sha256(text.encode()).hexdigest()[:8]
+        state = {"data-state": f"{address}?v={version}"}
+        app.add_js_file(HOST, defer="defer", **state)
 
 
 def scripts_of(saved: dict[str, Any]) -> list[str]:
