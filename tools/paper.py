@@ -66,6 +66,8 @@ def read(site: Path, page: str) -> Tag:
         view.find_parent(class_="cell").replace_with(_html(note))
     for grid in section.select(".sd-container-fluid"):
         grid.replace_with(*map(_flattened, grid.select(".sd-card")))
+    for image in section.select("img"):
+        del image["loading"]  # nobody scrolls to it
     _put_answers_last(section)
     return section
 

@@ -109,6 +109,7 @@ def figure(image: Tag) -> Part:
     width, height = float(image["width"]), float(image["height"])
     scale = min(WIDTH / width, 500 / height, 1.8)
     image["src"] = image["src"].removeprefix("../")
+    del image["loading"]  # nobody scrolls to it
     image["width"] = round(width * scale)
     image["height"] = round(height * scale)
     seen = f"<p><em>What one sees:</em> {image['alt']}</p>"

@@ -31,13 +31,14 @@ def reserve(
     context: dict[str, Any],
     doctree: Any,
 ) -> None:
-    """Write the size of each picture into the page's text."""
+    """Give each picture its size, and let the far ones wait."""
     sources = {name: path for path, name in app.builder.images.items()}
 
     def sized(found: re.Match[str]) -> str:
         path = Path(app.srcdir, sources[unquote(found["name"])])
         width, height = get_image_size(str(path))
-        return f'{found[0]}width="{width}" height="{height}" '
+        size = f'width="{width}" height="{height}"'
+        return f'{found[0]}{size} loading="lazy" '
 
     context["body"] = IMAGE.sub(sized, context.get("body", ""))
 
