@@ -1,27 +1,39 @@
-// Lets readers without a mouse scroll a formula that is wider than the page.
-(() => {
+// Lets readers without a mouse scroll what is wider than the page.
+addEventListener("DOMContentLoaded", () => {
   "use strict";
 
-  function mark() {
-    for (const node of document.querySelectorAll("div.math")) {
-      const wide = node.scrollWidth > node.clientWidth;
-      node.toggleAttribute("tabindex", wide);
-      if (wide) node.tabIndex = 0;
+  const seen = new Set(); // what has been laid out
+
+  // All are asked before one is changed: each change would have the browser
+  // look at the whole page again.
+  function mark(nodes) {
+    const wide = new Set(nodes.filter((node) =>
+      node.scrollWidth > node.clientWidth
+      || node.scrollHeight > node.clientHeight));
+    for (const node of nodes) {
+      if (wide.has(node)) node.tabIndex = 0;
+      else node.removeAttribute("tabindex");
     }
   }
 
-  let timer;
-  addEventListener("resize", () => {
-    clearTimeout(timer);
-    timer = setTimeout(mark, 300);
+  const sizes = new ResizeObserver((changes) => {
+    const nodes = changes.map(({ target }) => target);
+    for (const node of nodes) seen.add(node);
+    mark(nodes);
   });
-  addEventListener("load", mark);
-})();
+  for (const node of document.querySelectorAll(
+    "pre, div.math, .cell_output > .output, .pst-scrollable-table-container",
+  )) sizes.observe(node);
+  document.fonts.addEventListener("loadingdone", () => mark([...seen]));
+});
 
-// What a guess has unfolded may be wider than the page, too. The theme and
-// the function above look again when the window changes.
-addEventListener("change", ({ target }) => {
-  if (target.closest(".vitedu-predict")) dispatchEvent(new Event("resize"));
+// The list of sections shows which one is read, where there is room for it.
+// Bootstrap looks for this mark when the page is loaded, and asks for the
+// place of every section, which would have a phone lay out all of them.
+addEventListener("DOMContentLoaded", () => {
+  if (matchMedia("(min-width: 1200px)").matches) {
+    document.body.dataset.bsSpy = "scroll";
+  }
 });
 
 // Excerpts of what was found are fetched, which a browser forbids on disk.

@@ -7,6 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from pages import ALL_PAGES, PAGES, ROOT, is_broken, read
+from pygments.token import STANDARD_TYPES
+from vitedu_book import scripts
+from vitedu_book.code import PLAIN
+from vitedu_book.unused import THEME
 
 SCRIPT_LIMIT = 300_000
 # With the 169,280 or 169,536 weights of a translator that runs in the page.
@@ -106,15 +110,61 @@ def test_titles_are_different(site):
 @pytest.mark.parametrize("path", ALL_PAGES)
 def test_scripts_are_few(site, path):
     page = site.folder / path
-    scripts = {urlsplit(script).path for script in read(page).scripts}
+    names = {urlsplit(script).path for script in read(page).scripts}
     weights = {
         script: len(gzip.compress((page.parent / script).read_bytes(), 6))
-        for script in scripts
+        for script in names
     }
     limit = TRANSLATOR_LIMIT if path in TRANSLATORS else SCRIPT_LIMIT
     assert sum(weights.values()) <= limit, weights
-    assert [s for s in scripts if re.search("mathjax|thebe|require", s)] == []
-    assert not [s for s in scripts if "fontawesome" in s]
+    assert [s for s in names if re.search("mathjax|thebe|require", s)] == []
+    assert not [s for s in names if "fontawesome" in s]
+
+
+def test_styles_come_in_one_file(site):
+    for path in ALL_PAGES:
+        text = (site.folder / path).read_text(encoding="utf-8")
+        head = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
+        assert head.count('rel="stylesheet"') == 1, path
+
+
+def test_words_without_an_element_look_like_those_around_them(site):
+    css = (site.folder / "_static/pygments.css").read_text(encoding="utf-8")
+    colours = dict(
+        re.findall(
+            r"^(html\S+ \.highlight.*?) ?\{.*?[ ;]color: (\S+)",
+            css,
+            re.MULTILINE,
+        )
+    )
+    for theme in ("light", "dark"):
+        code = f'html[data-theme="{theme}"] .highlight'
+        for kind in PLAIN:
+            assert colours[f"{code} .{STANDARD_TYPES[kind]}"] == colours[code]
+
+
+def test_code_has_no_element_for_plain_words(site):
+    page = site.folder / "chapters/04-masking.html"
+    text = page.read_text(encoding="utf-8")
+    assert text.count('<span class="k">') > 20
+    for kind in PLAIN:
+        assert f'<span class="{STANDARD_TYPES[kind]}">' not in text
+
+
+def test_the_theme_does_not_look_at_everything_after_each_change(site):
+    script = site.folder / scripts.THEME
+    packed = THEME / "scripts/pydata-sphinx-theme.js"
+    assert scripts.LOOK_FOR_WIDE.search(packed.read_text(encoding="utf-8"))
+    text = script.read_text(encoding="utf-8")
+    assert len(text) > 5000
+    assert not scripts.LOOK_FOR_WIDE.search(text)
+
+
+def test_pictures_below_the_window_wait(site):
+    for path in PAGES:
+        for image in read(site.folder / path).images:
+            drawn = "_images/" in image["src"]
+            assert (image.get("loading") == "lazy") == drawn, path
 
 
 def test_scripts_of_widgets_are_on_pages_with_widgets_only(site):

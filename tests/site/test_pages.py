@@ -6,7 +6,7 @@ everything is asked that one can ask there.
 
 import pytest
 from accessibility import COLOURS, faults
-from pages import ALL_PAGES, GENERATED, PAGES, read
+from pages import ALL_PAGES, GENERATED, PAGES, read, start_explorers
 from playwright.sync_api import expect
 
 PHONE = {"width": 390, "height": 844}
@@ -50,11 +50,10 @@ def test_desktop_in_the_dark(open_page, path):
 
 
 def expect_explorers(page, site, path: str) -> None:
-    """Wait until every explorer of the page is drawn, in its last fonts."""
-    views = read(site.folder / path).views
-    expect(page.locator(".vitedu-widget .vitedu-explorer")).to_have_count(
-        views
-    )
+    """Go where the explorers are, and wait until all are in their fonts."""
+    places = page.locator(".vitedu-widget")
+    expect(places).to_have_count(read(site.folder / path).views)
+    start_explorers(page)
     expect(page.locator(".vitedu-widget-error")).to_have_count(0)
     page.evaluate("document.fonts.ready")
 
@@ -99,9 +98,12 @@ def expect_no_jump(page) -> None:
 
 
 def unfold(page) -> None:
-    """Open what is folded and answer every guess, to see all of the page."""
+    """Open what is folded, answer every guess, draw what is far away."""
     page.evaluate(
         """() => {
+          for (const section of document.querySelectorAll("section")) {
+            section.style.contentVisibility = "visible";
+          }
           for (const fold of document.querySelectorAll("details")) {
             fold.open = true;
           }
@@ -111,7 +113,7 @@ def unfold(page) -> None:
           )) one.click();
         }"""
     )
-    # The theme looks for what can be scrolled now, a little later.
+    # The page looks for what can be scrolled now, a little later.
     page.wait_for_function(
         """() => [...document.querySelectorAll(
           "pre, div.math, .cell_output > .output",
@@ -153,13 +155,37 @@ def expect_nothing_wider_than_the_phone(page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.parametrize("place", ["exercises", "summary"])
+def test_a_phone_draws_what_is_near_and_finds_what_is_far(open_page, place):
+    page = open_page(f"chapters/06-residuals-norms-feed-forward.html#{place}")
+    drawn = """(id) => document.querySelector(`#${id} p`)
+      .checkVisibility({ contentVisibilityAuto: true })"""
+    first = "why-can-more-layers-be-worse"
+    assert page.evaluate(drawn, first)  # a desktop draws everything
+    path = page.url
+    page.set_viewport_size(PHONE)
+    page.goto("about:blank")
+    page.goto(path)
+    assert page.evaluate(drawn, place)
+    assert not page.evaluate(drawn, first)
+    heading = page.locator(f"#{place}")
+    assert 0 <= heading.bounding_box()["y"] < 100
+    # What is read stays where it is while what is above gets its height.
+    heading.hover()
+    before = heading.bounding_box()["y"]
+    for _ in range(8):
+        page.mouse.wheel(0, -400)
+        page.wait_for_timeout(500)
+    assert abs(heading.bounding_box()["y"] - before - 8 * 400) < 40
+
+
 def test_wide_formula_scrolls_and_takes_the_focus(open_page):
     page = open_page("book/notation.html", **PHONE)
     wide = page.evaluate_handle(
         """() => {
           const node = document.querySelector(".bd-article div.math");
           node.style.width = "40px";
-          dispatchEvent(new Event("resize"));
+          node.scrollIntoView();
           return node;
         }"""
     ).as_element()

@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 from . import (
     accessibility,
     checks,
+    code,
     execution,
     formulas,
     hosting,
@@ -19,6 +20,7 @@ from . import (
     quizzes,
     reference,
     scripts,
+    sheets,
     sidebar,
     teaching,
     third_party,
@@ -30,6 +32,7 @@ from . import (
 PARTS = (
     accessibility,
     checks,
+    code,
     execution,
     formulas,
     hosting,
@@ -41,6 +44,7 @@ PARTS = (
     quizzes,
     reference,
     scripts,
+    sheets,
     sidebar,
     teaching,
     third_party,

@@ -15,13 +15,7 @@ import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
 
-SHEETS = (
-    "basic.css",
-    "katex/katex.min.css",
-    "mystnb.*.css",
-    "sphinx-design.min.css",
-    "styles/*.css",
-)
+SHEETS = "joined/*.css"
 ICONS = "vendor/fontawesome/webfonts"
 THEME = (
     Path(pydata_sphinx_theme.__file__).parent
@@ -32,7 +26,7 @@ FORMULAS = "katex/fonts"
 CHARACTER = re.compile(r"\\([0-9a-fA-F]{2,6})")
 OTHER = re.compile(r"[^\x00-\x7f]")
 CLASSES = re.compile(r'\bclass="([^"]*)"')
-SCRIPT = re.compile(r'<script\b[^>]*\bsrc="[^"?]*?([^"/?]+\.js)')
+SCRIPT = re.compile(r'\b(?:src|data-state)="[^"?]*?([^"/?]+\.js)')
 WORD = re.compile(r"[\w-]+")
 INNERMOST = re.compile(r"\([^()]*\)")
 NAMED = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
@@ -69,8 +63,8 @@ class Used:
 
 
 def setup(app: Sphinx) -> None:
-    """Work on the site when it is complete."""
-    app.connect("build-finished", drop_unused)
+    """Work on the site when it is complete, its sheets joined (900)."""
+    app.connect("build-finished", drop_unused, priority=950)
 
 
 def drop_unused(app: Sphinx, exception: Exception | None) -> None:
@@ -79,11 +73,11 @@ def drop_unused(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.format != "html":
         return
     used = read_site(Path(app.outdir))
-    for sheet in (path for name in SHEETS for path in static.glob(name)):
+    for sheet in static.glob(SHEETS):
         sheet.write_text(shortened(sheet.read_text("utf-8"), used), "utf-8")
     numbers = {
         int(number, 16)
-        for sheet in static.rglob("*.css")
+        for sheet in static.glob(SHEETS)
         for number in CHARACTER.findall(sheet.read_text("utf-8"))
     }
     # The fonts as they were: those of the site may have lost a glyph already.
