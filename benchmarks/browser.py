@@ -11,9 +11,9 @@ from tools import ensure_browser
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "site"))
 
-from pages import PAGES, read
+from pages import PAGES, read, start_explorers
 
-__all__ = ["PAGES", "chromium", "read"]
+__all__ = ["PAGES", "chromium", "read", "start_explorers"]
 
 
 @contextmanager

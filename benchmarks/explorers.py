@@ -1,8 +1,8 @@
 """How soon an explorer shows what a mouse or a key asks for.
 
 Each slider is dragged from end to end, each picture and table is crossed
-with the button pressed, and numbers are typed into each text field. The
-clock runs in the page, from the moment when the browser hands the move to
+with the button pressed, the whole explorer without it, and numbers are typed
+into each text field. The clock runs in the page, from the moment when the browser hands the move to
 the page until it has drawn the first frame that differs. Up to 16 ms, every
 frame of a screen with 60 frames a second shows the newest move. What follows
 outside of the page's thread, composing and the screen itself, is not in it.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, Page
 
-from benchmarks.browser import PAGES, chromium, read
+from benchmarks.browser import PAGES, chromium, read, start_explorers
 from benchmarks.table import Row, percentile
 
 LIMIT = 16
@@ -88,14 +88,15 @@ def measure(browser: Browser, file: Path) -> dict[str, list[float]]:
     """Return the times in ms that each control of an explorer took."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(file.as_uri())
+    start_explorers(page)
     explorer = page.locator(".vitedu-explorer").first
-    explorer.wait_for()
     explorer.evaluate(CLOCK)
     found = {}
     for kind, use in CONTROLS.items():
         for place, control in enumerate(explorer.locator(kind).all(), 1):
             if control.is_visible():
                 found[f"{kind} {place}"] = answers(page, control, use)
+    found["mouse over it"] = answers(page, explorer, cross)
     page.close()
     return found
 
@@ -120,6 +121,15 @@ def drag(page: Page, control: Locator) -> None:
     for x in (right, left):
         page.mouse.move(x, y, steps=MOVES)
     page.mouse.up()
+
+
+def cross(page: Page, control: Locator) -> None:
+    """Move over it from left to right at three heights."""
+    box = control.bounding_box()
+    for part in (0.3, 0.5, 0.7):
+        y = box["y"] + part * box["height"]
+        page.mouse.move(box["x"], y)
+        page.mouse.move(box["x"] + box["width"], y, steps=MOVES)
 
 
 def write(page: Page, control: Locator) -> None:

@@ -7,6 +7,7 @@ needs which, and says the same in a table.
 """
 
 import html
+import re
 from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +31,7 @@ from .paths import (
 
 PAGE = "book/paths"
 STYLE = "paths.css"
+NUMBERED = re.compile(r"chapters/\d\d-")
 
 
 class Book:
@@ -47,7 +49,7 @@ class Book:
         self._documents = {
             int(name.removeprefix("chapters/")[:2]): name
             for name in app.env.found_docs
-            if name.startswith("chapters/")
+            if NUMBERED.match(name)
         }
         self._first = {chapter_of(s): s for s in reversed([*minutes])}
         missing = self.paths.chapters.keys() - self._documents
