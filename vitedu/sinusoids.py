@@ -61,7 +61,8 @@ def sinusoidal_table(
     wavelengths = base ** (torch.arange(0, d_model, 2, **exact) / d_model)
     angles = positions[:, None] / wavelengths
     table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-    device = torch.get_default_device() if device is None else device
+    # PyTorch 2.6 does not know its default device behind a `with` for one.
+    device = torch.empty(0, device=device).device
     return table.to(device=device, dtype=dtype)
 
 
