@@ -2,10 +2,11 @@
 
 Each slider is dragged from end to end, each picture and table is crossed
 with the button pressed, the whole explorer without it, and numbers are typed
-into each text field. The clock runs in the page, from the moment when the browser hands the move to
-the page until it has drawn the first frame that differs. Up to 16 ms, every
-frame of a screen with 60 frames a second shows the newest move. What follows
-outside of the page's thread, composing and the screen itself, is not in it.
+into each text field. The clock runs in the page, from the moment when the
+browser hands the move to the page until it has drawn the first frame that
+differs. Up to 16 ms, every frame of a screen with 60 frames a second shows
+the newest move. What follows outside of the page's thread, composing and the
+screen itself, is not in it.
 """
 
 from collections.abc import Iterator
