@@ -22,8 +22,9 @@ MOVES = 60
 # Fewer answers than these come from something that does not follow a mouse.
 FEWEST = 10
 SPACE = 8
+LINE = 60  # pixels
 # A frame's drawing is over when the message arrives that it posted first.
-# Six frames without a change: the move has changed nothing.
+# Two frames without a change: the move has changed nothing.
 CLOCK = """root => {
   let start = null, frames = 0, changed = false;
   globalThis.answers = [];
@@ -34,17 +35,23 @@ CLOCK = """root => {
   }).observe(root, {
     subtree: true, childList: true, attributes: true, characterData: true,
   });
+  const begin = (time) => {
+    if (start === null) [start, frames, changed] = [time, 0, false];
+  };
+  // A slider and a text say themselves whether a move has changed them.
+  let moved;
   for (const type of ["pointermove", "keydown"]) {
-    addEventListener(type, () => {
-      if (start !== null) return;
-      [start, frames, changed] = [performance.now(), 0, false];
+    addEventListener(type, ({ target }) => {
+      moved = performance.now();
+      if (!target.matches?.("input")) begin(moved);
     }, { capture: true });
   }
+  addEventListener("input", () => begin(moved), { capture: true });
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
     if (start === null) return;
     if (changed) answers.push(performance.now() - start);
-    if (changed || (frames += 1) > 6) start = null;
+    if (changed || (frames += 1) > 2) start = null;
   };
   requestAnimationFrame(function frame() {
     port2.postMessage(null);
@@ -125,12 +132,12 @@ def drag(page: Page, control: Locator) -> None:
 
 
 def cross(page: Page, control: Locator) -> None:
-    """Move over it from left to right at three heights."""
+    """Move over it from left to right, line by line."""
     box = control.bounding_box()
-    for part in (0.3, 0.5, 0.7):
-        y = box["y"] + part * box["height"]
+    for down in range(SPACE, int(box["height"]), LINE):
+        y = box["y"] + down
         page.mouse.move(box["x"], y)
-        page.mouse.move(box["x"] + box["width"], y, steps=MOVES)
+        page.mouse.move(box["x"] + box["width"], y, steps=MOVES // 2)
 
 
 def write(page: Page, control: Locator) -> None:
