@@ -132,12 +132,14 @@ def drag(page: Page, control: Locator) -> None:
 
 
 def cross(page: Page, control: Locator) -> None:
-    """Move over it from left to right, line by line."""
-    box = control.bounding_box()
-    for down in range(SPACE, int(box["height"]), LINE):
-        y = box["y"] + down
-        page.mouse.move(box["x"], y)
-        page.mouse.move(box["x"] + box["width"], y, steps=MOVES // 2)
+    """Move over it from left to right, and from above, line by line."""
+    left, top, width, height = control.bounding_box().values()
+    for y in range(int(top) + SPACE, int(top + height), LINE):
+        page.mouse.move(left, y)
+        page.mouse.move(left + width, y, steps=MOVES // 3)
+    for x in range(int(left) + SPACE, int(left + width), LINE):
+        page.mouse.move(x, top)
+        page.mouse.move(x, top + height, steps=MOVES // 3)
 
 
 def write(page: Page, control: Locator) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).parent.parent.parent
 # The widget host's script names one that it loads itself.
-LOADED = ("src", "data-state")
+LOADED = ("data-state", "src")
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 

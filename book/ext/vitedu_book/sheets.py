@@ -58,7 +58,7 @@ class Sheets:
             (site / name).write_text(joined(site / "_static", parts), "utf-8")
 
     def write_again(self, app: Sphinx, exception: Exception | None) -> None:
-        """Write them once more: the theme has changed one of the parts."""
+        """Write them once more: parts have come or changed at the end."""
         if exception is None:
             self.write(Path(app.outdir))
 
@@ -72,7 +72,8 @@ def setup(app: Sphinx) -> None:
 
 def joined(static: Path, names: tuple[str, ...]) -> str:
     """Return sheets one after another, with addresses as from our folder."""
-    return "\n".join(_from_folder(static, name) for name in names)
+    there = (name for name in names if (static / name).is_file())
+    return "\n".join(_from_folder(static, name) for name in there)
 
 
 def _from_folder(static: Path, name: str) -> str:
