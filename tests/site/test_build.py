@@ -36,7 +36,7 @@ sphinx:
     katex_prerender: true
     katex_css_path: katex/katex.min.css
     myst_update_mathjax: false
-    nb_ipywidgets_js: {{widget-host.js: {{defer: defer}}}}
+    nb_ipywidgets_js: {{}}
 """
 TOC = "{format: jb-book, root: first, chapters: [{file: one}, {file: claims}]}"
 
