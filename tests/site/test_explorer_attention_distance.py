@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from mounted import expect_published, explorer_of, published, stop_clock
+from pages import start_explorers
 from playwright.sync_api import Page, expect
 
 from vitedu.analysis import attention_distance
@@ -449,6 +450,7 @@ def saved_arrays(page: Page) -> dict[str, np.ndarray]:
 
 def test_the_chapter_shows_the_distances_of_its_maps(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     expect(page.locator(".vitedu-distance")).to_have_count(1)
     saved = saved_arrays(page)
     maps, size = saved["maps"], saved["patch_size"]
@@ -467,6 +469,7 @@ def test_the_chapter_shows_the_distances_of_its_maps(open_page):
 
 def test_the_chapter_can_be_read_by_mouse_and_keyboard(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     reading = page.locator(".vitedu-distance .vitedu-reading")
     dot(page, 1, 0).click()
     expect(reading).to_have_text(re.compile("^Layer 2, head 1, patch in row"))

@@ -8,6 +8,7 @@ from mounted import (
     explorer_of,
     published,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.attention import scaled_dot_product_attention
@@ -207,6 +208,7 @@ def test_accessible_and_inside_the_window(show, theme, width):
 
 def test_it_moves_on_the_front_page(open_page):
     page = open_page(FRONT_PAGE)
+    start_explorers(page)
     explorer = page.locator(".vitedu-attention-plane")
     expect(explorer).to_have_count(1)
     expect_moving(page, explorer)

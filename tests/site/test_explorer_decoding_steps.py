@@ -17,6 +17,7 @@ from mounted import (
     stop_clock,
     value_of,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 from translators import (
     SEARCH,
@@ -427,6 +428,7 @@ def test_accessible_and_inside_the_window(show, theme, width):
 
 def test_the_chapter_ends_with_the_sentences_it_prints(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     search = page.locator(".vitedu-decoding-steps")
     outputs = page.locator(".cell_output pre")
     line = re.compile(r"greedy +([a-z ]+) \(chance")

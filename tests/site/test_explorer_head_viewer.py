@@ -13,6 +13,7 @@ from mounted import (
     published,
     stop_clock,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.widgets import HeadViewer
@@ -340,6 +341,7 @@ def test_the_room_it_takes_does_not_change(show, width):
 
 def test_the_chapter_can_be_read_by_mouse_and_keyboard(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     reading = page.locator(".vitedu-head-viewer .vitedu-reading")
     token(page, 0).click()
     expect(reading).to_have_text(re.compile("^Token 1, .* Head 1 looks most"))

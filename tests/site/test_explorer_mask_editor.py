@@ -11,6 +11,7 @@ from mounted import (
     overflow,
     published,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.attention import attention_weights
@@ -474,6 +475,7 @@ def test_nothing_jumps_while_settings_change(show, width):
 
 def test_it_lives_in_its_chapter(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     explorer = page.locator(".vitedu-mask-editor")
     expect(explorer).to_have_count(1)
     explorer.get_by_role("button", name="none", exact=True).click()

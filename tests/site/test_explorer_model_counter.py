@@ -14,6 +14,7 @@ from mounted import (
     overflow,
     published,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.config import ViTConfig
@@ -614,6 +615,7 @@ def test_labels_of_the_curve_stay_inside_and_apart(show):
 
 def test_it_lives_in_its_chapter(open_page):
     page = open_page("chapters/15-counting.html")
+    start_explorers(page)
     explorer = page.locator(".vitedu-model-counter")
     expect(explorer).to_have_count(1)
     choose(page, "Model", "ViT-L")

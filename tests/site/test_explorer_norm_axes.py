@@ -10,6 +10,7 @@ from mounted import (
     explorer_of,
     published,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 from torch import nn
 
@@ -354,6 +355,7 @@ def test_the_room_it_takes_does_not_change(show, width):
 
 def test_the_chapter_lets_one_change_a_number(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     explorer = page.locator(".vitedu-norm-axes")
     expect(explorer).to_have_count(1)
     page.get_by_label("Norm", exact=True).select_option("BatchNorm")

@@ -12,6 +12,7 @@ from mounted import (
     published,
 )
 from mounted import expect_readings as expect_same
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.patches import patchify
@@ -468,6 +469,7 @@ def test_nothing_moves_while_one_walks(show, width):
 
 def test_it_lives_in_its_chapter(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     explorer = page.locator(".vitedu-patches")
     expect(explorer).to_have_count(1)
     page.get_by_label("Cut", exact=True).select_option("swapped")

@@ -12,6 +12,7 @@ from mounted import (
     explorer_of,
     published,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.sinusoids import sinusoidal_table
@@ -380,6 +381,7 @@ def test_nothing_jumps_while_a_slider_moves(show, width):
 
 def test_it_lives_in_its_chapter(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     explorer = page.locator(".vitedu-positional-encoding")
     expect(explorer).to_have_count(1)
     shown = published(explorer)

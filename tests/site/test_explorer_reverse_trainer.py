@@ -18,6 +18,7 @@ from mounted import (
     published,
 )
 from numpy.polynomial import Polynomial
+from pages import start_explorers
 from playwright.sync_api import Browser, Page, expect
 from torch import nn
 
@@ -616,6 +617,7 @@ def test_the_room_it_takes_does_not_change(show, width):
 
 def test_the_chapter_lets_one_train_and_pause(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     trainer = page.locator(".vitedu-reverse-trainer")
     reading = trainer.locator(".vitedu-reading")
     map_ = trainer.locator(".squares").first

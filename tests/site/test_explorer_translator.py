@@ -15,6 +15,7 @@ from mounted import (
     explorer_of,
     published,
 )
+from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 from translators import (
     SEARCH,
@@ -310,6 +311,7 @@ def test_accessible_and_inside_the_window(show, theme, width):
 
 def test_the_chapter_translates_what_is_typed(open_page):
     page = open_page(CHAPTER)
+    start_explorers(page)
     translator = page.locator(".vitedu-translator")
     reading = translator.locator(".vitedu-reading")
     field(page).press("ControlOrMeta+a")
