@@ -12,7 +12,7 @@ from PIL import Image
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "book" / "ext"))
 
-from vitedu_book import images, unused
+from vitedu_book import images, sheets, unused
 
 PAGE = (
     '<script defer src="_static/a.js?v=1"></script>'
@@ -113,3 +113,19 @@ def test_nothing_changes_after_a_failed_build(tmp_path):
     before = file.read_bytes()
     compress(tmp_path, RuntimeError())
     assert file.read_bytes() == before
+
+
+def test_joined_sheets_keep_their_addresses_and_their_order(tmp_path):
+    (tmp_path / "fonts").mkdir()
+    (tmp_path / "a.css").write_text("a{src:url(b.png)}", "utf-8")
+    (tmp_path / "fonts" / "f.css").write_text(
+        'f{src:url("../x.woff2"),url(g.woff),url(data:x),url(/r),url(#s)}'
+    )
+    sheet = tmp_path / "joined" / "one.css"
+    sheets.write(sheet, ["fonts/f.css", "a.css"])
+    assert sheet.read_text("utf-8") == (
+        'f{src:url("../x.woff2"),url("../fonts/g.woff"),url(data:x),url(/r),'
+        'url(#s)}\na{src:url("../b.png")}'
+    )
+    with pytest.raises(FileNotFoundError, match="gone"):
+        sheets.write(sheet, ["a.css", "gone.css"])

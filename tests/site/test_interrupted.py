@@ -4,10 +4,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
+import vitedu_book
 from filelock import FileLock
 from test_build import book, build  # noqa: F401
+from vitedu_book import interrupted
 from vitedu_book.execution import drop_half_written
 
 PATIENCE = 60
@@ -57,3 +60,16 @@ def test_a_half_written_chapter_leaves_the_cache(tmp_path, content):
         (half / "base.ipynb").write_text(content)
     drop_half_written(tmp_path)
     assert list(tmp_path.glob("executed/*")) == [whole]
+
+
+def test_a_build_is_finished_when_all_else_has_ended():
+    app = MagicMock()
+    vitedu_book.setup(app)
+    last = {
+        call.args[1]: call.kwargs.get("priority", 500)
+        for call in app.connect.call_args_list
+        if call.args[0] == "build-finished"
+    }
+    mark = last.pop(interrupted.end)
+    assert last
+    assert mark > max(last.values())

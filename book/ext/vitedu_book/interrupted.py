@@ -15,9 +15,9 @@ class BuildRunning(SphinxError):
 
 
 def setup(app: Sphinx) -> None:
-    """Begin before, and end after, all that the extension does."""
+    """Begin before all that the extension does, and end after it."""
     app.connect("config-inited", begin, priority=100)
-    app.connect("build-finished", end, priority=900)
+    app.connect("build-finished", end, priority=1000)
 
 
 def begin(app: Sphinx, config: Config) -> None:

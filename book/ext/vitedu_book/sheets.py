@@ -7,6 +7,7 @@ one. The parts stay in the site, too: slides and the e-book use some of them.
 import hashlib
 import posixpath
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ class Sheets:
     ) -> None:
         """Name one sheet in the place of the page's.
 
-        It is written at once for Sphinx, which adds its checksum to the name.
+        It is written at once for Sphinx, which adds its checksum to the name,
+        with the parts that are there.
         """
         sheets = sorted(context["css_files"], key=lambda css: css.priority)
         names = [posixpath.relpath(css.filename, "_static") for css in sheets]
@@ -48,32 +50,35 @@ class Sheets:
         name = f"_static/{FOLDER}/{key}.css"
         if name not in self.parts:
             self.parts[name] = parts
-            self.write(Path(app.outdir))
+            static = Path(app.outdir, "_static")
+            there = [part for part in parts if (static / part).is_file()]
+            write(Path(app.outdir, name), there)
         context["css_files"] = [type(sheets[0])(name)]
 
-    def write(self, site: Path) -> None:
-        """Write the sheets of the pages so far."""
-        for name, parts in self.parts.items():
-            (site / name).parent.mkdir(exist_ok=True)
-            (site / name).write_text(joined(site / "_static", parts), "utf-8")
+    def write_all(self, app: Sphinx, exception: Exception | None) -> None:
+        """Write them once more: parts have come or changed at the end.
 
-    def write_again(self, app: Sphinx, exception: Exception | None) -> None:
-        """Write them once more: parts have come or changed at the end."""
+        Raises:
+            FileNotFoundError: A part has not come.
+        """
         if exception is None:
-            self.write(Path(app.outdir))
+            for name, parts in self.parts.items():
+                write(Path(app.outdir, name), parts)
 
 
 def setup(app: Sphinx) -> None:
     """Run when all other extensions have named and written their sheets."""
     sheets = Sheets()
     app.connect("html-page-context", sheets.name_one, priority=900)
-    app.connect("build-finished", sheets.write_again, priority=900)
+    app.connect("build-finished", sheets.write_all, priority=900)
 
 
-def joined(static: Path, names: tuple[str, ...]) -> str:
-    """Return sheets one after another, with addresses as from our folder."""
-    there = (name for name in names if (static / name).is_file())
-    return "\n".join(_from_folder(static, name) for name in there)
+def write(sheet: Path, parts: Iterable[str]) -> None:
+    """Write parts one after another, with addresses as from our folder."""
+    sheet.parent.mkdir(exist_ok=True)
+    static = sheet.parent.parent
+    texts = (_from_folder(static, part) for part in parts)
+    sheet.write_text("\n".join(texts), "utf-8")
 
 
 def _from_folder(static: Path, name: str) -> str:

@@ -15,7 +15,9 @@ import tinycss2
 from fontTools import subset
 from sphinx.application import Sphinx
 
-SHEETS = "joined/*.css"
+from .sheets import FOLDER
+
+SHEETS = f"{FOLDER}/*.css"
 ICONS = "vendor/fontawesome/webfonts"
 THEME = (
     Path(pydata_sphinx_theme.__file__).parent
