@@ -12,21 +12,21 @@ from vitedu.exercises import chapter_19 as check
 
 def test_bytes_sent_accepts_the_number():
     parameters = sum(parameter_counts(ViTConfig.b16()).values())
-    # Two halves of the ring, seven messages each, an eighth of the gradient.
-    assert check.bytes_sent(2 * 7 * (2 * parameters) / 8)
-    assert check.bytes_sent(303e6)
+    # Two halves of the ring, 15 messages each, a sixteenth of the gradient.
+    assert check.bytes_sent(2 * 15 * (2 * parameters) / 16)
+    assert check.bytes_sent(324.6e6)
 
 
 @pytest.mark.parametrize(
     ("answer", "thought"),
     [
-        (605_973_592, "four bytes"),
-        (151_493_398, "that is half of it"),
+        (649_257_420, "four bytes"),
+        (162_314_355, "that is half of it"),
         (86_567_656, "is not it"),
         (173_135_312, "once"),
-        (346_270_624, "not 2 * 8"),
-        (1_211_947_184, "each of the others"),
-        (2_423_894_368, "all eight send together"),
+        (346_270_624, "not 2 * 16"),
+        (2_597_029_680, "each of the others"),
+        (5_194_059_360, "all sixteen send together"),
         (12, "is not it"),
     ],
 )
@@ -134,7 +134,7 @@ def test_the_losses_of_two_shares_average_to_that_of_the_batch():
 @pytest.mark.parametrize(
     ("candidate", "thought"),
     [
-        (lambda x, c, e, n: (x * c).mean() * n, "padding included"),
+        (lambda x, c, e, n: (x * c).mean() * n, "the smaller its loss"),
         (lambda x, c, e, n: x[c].sum() / e, "nothing makes up"),
         (lambda x, c, e, n: x[c].mean(), "would count too much"),
         (lambda x, c, e, n: x[c].mean() * n, "as well"),

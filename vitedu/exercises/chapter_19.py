@@ -13,26 +13,26 @@ _PARAMETERS = 86_567_656
 @exercise(
     "How many chunks does a process send in the first half of the ring, and "
     "how many in the second?",
-    "A chunk is an eighth of the gradient. How many bytes is the gradient?",
+    "A chunk is a sixteenth of the gradient. How many bytes is that?",
 )
 def bytes_sent(answer: float | None) -> Verdict:
-    """Check exercise 19.1: bytes that one of eight processes sends."""
+    """Check exercise 19.1: bytes that one of sixteen processes sends."""
     whole = 2 * _PARAMETERS
     return judge_number(
         answer,
-        2 * 7 / 8 * whole,
-        "14 chunks of an eighth of the gradient, two bytes a number.",
+        2 * 15 / 16 * whole,
+        "30 chunks of a sixteenth of the gradient, two bytes a number.",
         {
-            2 * 7 / 8 * 4 * _PARAMETERS: "that is with four bytes a number.",
-            7 / 8 * whole: "that is half of it: the sums are made, but not "
+            2 * 15 / 16 * 4 * _PARAMETERS: "that is with four bytes a number.",
+            15 / 16 * whole: "that is half of it: the sums are made, but not "
             "yet known to all; or you counted numbers, not bytes.",
             whole: "that is the whole gradient once. Count the chunks.",
-            2 * whole: "a process sends 2 * 7 chunks, not 2 * 8: one of them "
-            "is its own.",
-            7 * whole: "that is as if it sent everything to each of the "
+            2 * whole: "a process sends 2 * 15 chunks, not 2 * 16: one of "
+            "them is its own.",
+            15 * whole: "that is as if it sent everything to each of the "
             "others.",
-            14 * whole: "that is what all eight send together; each of the 14 "
-            "messages is a chunk.",
+            30 * whole: "that is what all sixteen send together; each of the "
+            "30 messages is a chunk.",
         },
         tolerance=0.001,
     )
@@ -123,7 +123,7 @@ def loss_of_share(candidate: Callable[..., Tensor]) -> Verdict:
         return loss
 
     wrong = {
-        "it is divided by all places of the share, padding included.": (
+        "the more padding a share has, the smaller its loss comes out.": (
             divided(lambda places, own, all_words, n: n / places)
         ),
         "DDP divides by the number of processes, and nothing makes up for "
