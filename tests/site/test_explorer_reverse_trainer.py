@@ -91,8 +91,10 @@ def maths(browser: Browser) -> Iterator[Page]:
 
 def start(maths: Page, settings: dict, *, rate=RATE, seed=3) -> None:
     maths.evaluate(
-        "settings => { globalThis.run = makeTrainer(settings); }",
-        {**settings, "learningRate": rate, "seed": seed},
+        "([settings, rate]) => {"
+        " globalThis.run = makeTrainer(settings);"
+        " globalThis.learn = () => run.step(rate); }",
+        [{**settings, "seed": seed}, rate],
     )
 
 
@@ -180,7 +182,7 @@ def test_steps_of_adam_lead_to_the_weights_of_pytorch(maths, which, steps):
         optimizer, lambda step: min(1, (step + 1) / WARM_UP)
     )
     done = maths.evaluate(
-        "steps => Array.from({ length: steps }, (_, step) => { run.step();"
+        "steps => Array.from({ length: steps }, (_, step) => { learn();"
         " return [Array.from(run.network.ids), run.losses[step]]; })",
         steps,
     )
@@ -223,7 +225,7 @@ def test_a_seed_fixes_weights_and_sequences_whatever_the_switches(maths):
     ]:
         start(maths, settings, seed=seed)
         first = numbers(maths, "run.network.parameters.values")
-        maths.evaluate("run.step()")
+        maths.evaluate("learn()")
         drawn.append([first, numbers(maths, "run.network.ids")])
     for here, switched, other in zip(*drawn, strict=True):
         np.testing.assert_array_equal(here, switched)
@@ -234,7 +236,7 @@ def test_every_batch_is_new_and_every_letter_is_drawn(maths):
     start(maths, SETTINGS[0])
     batches = []
     for _ in range(5):
-        maths.evaluate("run.step()")
+        maths.evaluate("learn()")
         batches.append(numbers(maths, "run.network.ids"))
     for before, after in pairwise(batches):
         assert 0.05 < (before == after).mean() < 0.25
@@ -245,7 +247,7 @@ def test_every_batch_is_new_and_every_letter_is_drawn(maths):
 
 def test_what_it_is_tested_on_is_what_the_network_says(maths):
     start(maths, SETTINGS[1])
-    maths.evaluate("for (let i = 0; i < 100; i++) run.step()")
+    maths.evaluate("for (let i = 0; i < 100; i++) learn()")
     network = network_of(SETTINGS[1])
     load(network, named(maths, "value"))
     tested = maths.evaluate(
@@ -309,7 +311,7 @@ def test_the_limit_is_that_of_the_other_letters(maths):
 def trained(maths: Page, settings: dict, seed: int, steps: int) -> dict:
     start(maths, settings, rate=1e-3, seed=seed)
     return maths.evaluate(
-        "steps => { for (let i = 0; i < steps; i++) run.step();"
+        "steps => { for (let i = 0; i < steps; i++) learn();"
         " const { right, loss, mirror } = run.evaluate();"
         " return { right, loss, limit: WITHOUT_ORDER,"
         " mirror: Math.max(...mirror) }; }",
@@ -371,7 +373,7 @@ def test_a_step_on_the_page_is_a_step_of_the_network(show, maths):
         button(page, "One step").click()
         expect_published(explorer_of(page), step=step + 1)
         shown = published(explorer_of(page))
-        loss = maths.evaluate("run.step(), run.losses[run.steps - 1]")
+        loss = maths.evaluate("learn(), run.losses[run.steps - 1]")
         assert shown["trainLoss"] == pytest.approx(loss, rel=TOLERANCE)
         tested = maths.evaluate("run.evaluate()")
         assert shown["right"] == pytest.approx(tested["right"])
@@ -465,6 +467,20 @@ def test_it_stops_where_nobody_looks(show):
     before = published(explorer_of(page))["step"]
     page.evaluate("scrollTo(0, 0)")
     wait_for_step(page, before + 3)
+
+
+def test_a_rate_chosen_before_the_first_step_is_that_of_the_run(show):
+    losses = []
+    for widget, key in ((make(), "PageUp"), (make(learning_rate=0.002), None)):
+        page = show(widget)
+        if key:
+            page.get_by_label("Learning rate").press(key)
+        expect_published(explorer_of(page), learning_rate=0.002)
+        for step in range(3):
+            button(page, "One step").click()
+            expect_published(explorer_of(page), step=step + 1)
+        losses.append(published(explorer_of(page))["trainLoss"])
+    assert losses[0] == losses[1]
 
 
 def test_the_same_settings_give_the_same_run(show):

@@ -47,6 +47,17 @@ def test_the_page_shows_the_numbers_of_its_twin(show, settings):
     expect_readings(explorer_of(page), readings(widget))
 
 
+def test_more_keys_and_fewer_have_the_numbers_of_their_twin(show):
+    page = show(SoftmaxScaling(head_dim=45, num_keys=3))
+    explorer = explorer_of(page)
+    slider = page.get_by_label("number of keys")
+    for key, num_keys in [("End", 256), ("PageDown", 128), ("PageUp", 256)]:
+        slider.press(key)
+        expect_published(explorer, num_keys=num_keys)
+        widget = SoftmaxScaling(head_dim=45, num_keys=num_keys)
+        expect_readings(explorer, readings(widget))
+
+
 def test_keys_move_head_dim_by_one_and_by_doubling(show):
     page = show(SoftmaxScaling(scale="none"))
     explorer, slider = explorer_of(page), head_dim_slider(page)

@@ -187,10 +187,10 @@ function render({ model, el }) {
     const named = {
       layer: layer + 1, head: head + 1, row: place[0] + 1, column: place[1] + 1,
     };
-    mapTitle.textContent = sentence(WORDS.mapTitle, named);
-    mapNote.textContent = sentence(
+    write(mapTitle, sentence(WORDS.mapTitle, named));
+    write(mapNote, sentence(
       byClass ? WORDS.classNote : WORDS.patchNote, { largest: tidy(largest, 2) },
-    );
+    ));
 
     const distance = data.ofImage(step, image, layer, head);
     const sentences = [

@@ -95,9 +95,9 @@ function patchMap(data, pickPatch, pickClass) {
       r: scale * (index < 2 ? uniform : reach),
     }, []));
     root.classList.toggle("by-class", byClass);
-    tileText.textContent = sentence(WORDS.classTile, {
+    write(tileText, sentence(WORDS.classTile, {
       weight: tidy(weights[0], 2),
-    });
+    }));
     return largest;
   }
   // The inner svg cuts the circles off at the edge of the image.

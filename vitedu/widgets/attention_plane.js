@@ -151,7 +151,7 @@ function weightBars(count) {
   function show(weights) {
     bars.forEach(({ level, number }, j) => {
       level.style.transform = `scaleY(${weights[j]})`;
-      number.textContent = weights[j].toFixed(2);
+      write(number, weights[j].toFixed(2));
     });
   }
   return { root, show };
@@ -215,7 +215,7 @@ function render({ model, el }) {
   function update() {
     const playing = model.get("playing");
     angle = model.get("angle");
-    toggle.textContent = playing ? WORDS.pause : WORDS.play;
+    write(toggle, playing ? WORDS.pause : WORDS.play);
     frame.root.dataset.playing = playing;
     length.set(model.get("length"));
     turning.run(playing);

@@ -221,17 +221,16 @@ function render({ model, el }) {
       buttons[name].setAttribute("aria-disabled", at === 0);
     }
     buttons.next.setAttribute("aria-disabled", isEnd);
-    buttons.play.textContent =
-      WORDS.buttons[playing.isOn() ? "pause" : "play"];
+    write(buttons.play, WORDS.buttons[playing.isOn() ? "pause" : "play"]);
     const step = found.steps[Math.min(at, last - 1)];
     const said = {
       step: at + 1, steps: last, src: chineseNumeral(number),
       cached: countTokens(step.cost.cached), whole: step.cost.whole,
       ...(isEnd ? showEnd() : showStep(step)),
     };
-    title.textContent = sentence(isEnd ? WORDS.endTitle : WORDS.stepTitle, said);
-    cost.textContent = [WORDS.source, WORDS.cost].map((words) =>
-      sentence(words, said)).join(" ");
+    write(title, sentence(isEnd ? WORDS.endTitle : WORDS.stepTitle, said));
+    write(cost, [WORDS.source, WORDS.cost].map((words) =>
+      sentence(words, said)).join(" "));
     frame.read(
       sentence(isEnd ? WORDS.readEnd : WORDS.reading, said), { speak },
     );

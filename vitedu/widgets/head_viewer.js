@@ -102,7 +102,7 @@ function headTable({ all, words, hasOffset }) {
         offset: signed(offset),
       };
       names.slice(1).forEach((name, at) => {
-        row.children[at + 1].textContent = texts[name];
+        write(row.children[at + 1], texts[name]);
       });
       row.classList.toggle("off", !shown.includes(head));
     });
@@ -153,9 +153,8 @@ function render({ model, el }) {
     const read = rows.map((row) => readRow(row, query));
     const chosen = { place: query + 1, word: targets[query] };
     layer.set(at);
-    linesTitle.textContent = sentence(WORDS.linesTitle, chosen);
-    allHeads.textContent =
-      shown.length < all.length ? WORDS.showAll : WORDS.hideAll;
+    write(linesTitle, sentence(WORDS.linesTitle, chosen));
+    write(allHeads, shown.length < all.length ? WORDS.showAll : WORDS.hideAll);
     lines.update(rows, query, shown);
     maps.update(at, query, shown);
     table.update(read, shown);

@@ -131,11 +131,11 @@ function writtenText(value, convention) {
   return numbers ? String(value) : value ? "True" : "False";
 }
 
-function maskedText(value, write) {
+function maskedText(value, toText) {
   const names = new Map([
     [-Infinity, "−∞"], [SMALLEST, WORDS.min], [-1e9, WORDS.billion], [0, "0"],
   ]);
-  return names.get(value) ?? write(value);
+  return names.get(value) ?? toText(value);
 }
 
 const beside = (...controls) => html("div", { class: "beside" }, ...controls);
@@ -232,37 +232,37 @@ function render({ model, el }) {
       root.setAttribute("aria-pressed", same);
     }
     const row = mask.subarray(query * size, (query + 1) * size);
-    rowButton.textContent = sentence(
+    write(rowButton, sentence(
       row.some(Boolean) ? WORDS.hideRow : WORDS.showRow, named,
-    );
+    ));
     convention.set(state.convention);
     handOver.set(state.handedOver);
-    handOverText.textContent = WORDS.handOver[state.convention];
+    write(handOverText, WORDS.handOver[state.convention]);
     method.set(state.method);
     fillValue.set(state.fillValue);
     // Another library masks in its own way.
     method.input.disabled = state.handedOver;
     fillValue.input.disabled =
       state.handedOver || state.method !== "fill before softmax";
-    sliderLabel.textContent = sentence(WORDS.score, named);
+    write(sliderLabel, sentence(WORDS.score, named));
     slider.set(Number(state.scores[query * size + key].toFixed(6)));
   }
 
   function showMatrices(state, values) {
-    const write = scoreText(state.scores);
-    const texts = (numbers, toText) => Array.from(numbers, toText);
+    const toText = scoreText(state.scores);
+    const texts = (numbers, textOf) => Array.from(numbers, textOf);
     matrices.mask.show(texts(values.written, (value) =>
       writtenText(value, state.convention)), state);
-    matrices.scores.show(texts(state.scores, write), state);
+    matrices.scores.show(texts(state.scores, toText), state);
     matrices.masked.show(texts(values.masked, (value) =>
-      maskedText(value, write)), state);
+      maskedText(value, toText)), state);
     matrices.weights.show(values, state);
-    maskTitle.textContent = sentence(WORDS.maskTitle, {
+    write(maskTitle, sentence(WORDS.maskTitle, {
       meaning: WORDS.meaning[state.convention],
-    });
-    maskedNote.textContent = state.handedOver
+    }));
+    write(maskedNote, state.handedOver
       ? WORDS.misreadNotes[state.convention]
-      : WORDS.maskedNotes[state.method] ?? WORDS.maskedNotes[state.fillValue];
+      : WORDS.maskedNotes[state.method] ?? WORDS.maskedNotes[state.fillValue]);
   }
 
   function say(state, { weights, sums, leaks }, speak) {

@@ -54,7 +54,7 @@ function numberGrid(label, tokens, choose, extra) {
   function show(texts, { mask, query, key }) {
     made.markChosen(query, key);
     made.cells.forEach((cell, index) => {
-      cell.textContent = texts[index];
+      write(cell, texts[index]);
       cell.classList.toggle("masked", !mask[index]);
       cell.classList.toggle("broken", texts[index] === "NaN");
     });
@@ -65,7 +65,7 @@ function numberGrid(label, tokens, choose, extra) {
 // The sum of a row, and a bar for what of it lies on hidden keys.
 function sumCell() {
   const root = html("span");
-  return { root, show: (sum) => (root.textContent = twoDigits(sum)) };
+  return { root, show: (sum) => write(root, twoDigits(sum)) };
 }
 
 function leakCell() {
@@ -75,7 +75,7 @@ function leakCell() {
     html("span", { class: "track" }, level), number);
   function show(leak) {
     level.style.transform = `scaleX(${Number.isNaN(leak) ? 0 : leak})`;
-    number.textContent = percent(leak);
+    write(number, percent(leak));
   }
   return { root, show };
 }
@@ -152,7 +152,7 @@ function maskGrid(tokens, choose, paint) {
     made.markChosen(query, key);
     cells.forEach((cell, index) => {
       const [row, column] = place(index);
-      cell.textContent = texts[index];
+      write(cell, texts[index]);
       cell.classList.toggle("masked", !mask[index]);
       cell.setAttribute("aria-pressed", Boolean(mask[index]));
       cell.tabIndex = row === query && column === key ? 0 : -1;

@@ -204,7 +204,7 @@ function render({ model, el }) {
   const panels = html("div", { class: "panels" },
     bars.parameters.root, bars.flops.root, bars.memory.root, curvePanel);
 
-  function draw(width, sizes, counted) {
+  function draw(sizes, counted) {
     const { parameters, flops, training, memory, kept, mapBytes } = counted;
     const name = nameOf(sizes);
     const millions = sizes.imageSize === PAPER_SIDE && PAPER_MILLIONS[name];
@@ -220,10 +220,10 @@ function render({ model, el }) {
     bars.memory.update(memory, sentence(maps, {
       kept: byteText(kept), maps: byteText(mapBytes),
     }));
-    curve.update(width, sizes, counted);
-    curveNote.textContent = sentence(WORDS.shareNote, {
+    curve.update(Math.max(240, widths.of(curvePanel)), sizes, counted);
+    write(curveNote, sentence(WORDS.shareNote, {
       factor: 2 + sizes.mlpRatio, crossover: commas(counted.crossover),
-    });
+    }));
   }
   function say(sizes, counted, speak) {
     const name = nameOf(sizes);
@@ -240,8 +240,6 @@ function render({ model, el }) {
     frame.publish({ fault: "", ...Object.fromEntries(lists) });
   }
   function update({ speak = true } = {}) {
-    // Read before anything is written, or the page is laid out twice.
-    const width = Math.max(240, curvePanel.clientWidth);
     const sizes = settingsOf(model);
     const faults = faultsOf(sizes);
     controls.update(sizes);
@@ -254,17 +252,15 @@ function render({ model, el }) {
       return;
     }
     const counted = countModel(sizes);
-    draw(width, sizes, counted);
+    draw(sizes, counted);
     say(sizes, counted, speak);
   }
 
   frame.root.append(controls.root, ...frame.reading, panels);
+  const widths = followWidths([curvePanel], () => update({ speak: false }));
   update({ speak: false });
-  const ignoreWidth = onWidth(
-    frame.root, onceAFrame(() => update({ speak: false })),
-  );
   return followTraits(
-    model, Object.values(TRAITS), update, ignoreWidth, frame.dispose,
+    model, Object.values(TRAITS), update, widths.dispose, frame.dispose,
   );
 }
 

@@ -57,13 +57,13 @@ function stackedBar(kind, parts, format) {
   );
   function update(counts, text) {
     const sum = sumOf(counts);
-    total.textContent = format(sum);
+    write(total, format(sum));
     parts.forEach((part, i) => {
       segments[i].style.flexGrow = counts[part] / sum;
-      rows[i].count.textContent = format(counts[part]);
-      rows[i].share.textContent = percentText(counts[part] / sum);
+      write(rows[i].count, format(counts[part]));
+      write(rows[i].share, percentText(counts[part] / sum));
     });
-    note.textContent = text;
+    write(note, text);
   }
   return { root, update };
 }
@@ -136,7 +136,7 @@ function shareCurve() {
       tokens: commas(tokens), share: tidy(100 * share),
       crossover: commas(crossover),
     }));
-    root.replaceChildren(
+    renew(root, [
       ...axes(x, end, decades, sizes.patchSize),
       svg("path", {
         class: "crossover", d: `M${x(crossover)} ${top}V${floor}`,
@@ -145,7 +145,7 @@ function shareCurve() {
       svg("path", { class: "curve", d: line }),
       svg("circle", { class: "point", cx: across, cy: down, r: 5.5 }),
       text(label.x, label.y, side, `${tidy(100 * share)} %`, "strong"),
-    );
+    ]);
   }
   return { root, update };
 }

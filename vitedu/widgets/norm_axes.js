@@ -63,11 +63,11 @@ function tiles(kind, title, names) {
       html("dd", {}, numbers[i], asides[i])))),
   );
   function set(text, values) {
-    note.textContent = text;
+    write(note, text);
     names.forEach((name, i) => {
       const [number, aside = ""] = values[name];
-      numbers[i].textContent = number;
-      asides[i].textContent = aside;
+      write(numbers[i], number);
+      write(asides[i], aside);
     });
   }
   return { root, set };

@@ -89,7 +89,7 @@ function numberTiles() {
   function update(numbers, channels, looked) {
     // They stay where they are while one walks through them.
     const first = looked - (looked % TILES);
-    root.replaceChildren(...Array.from(
+    renew(root, Array.from(
       numbers.subarray(first, first + TILES),
       (number, i) => html("li", {
         class: `of-${channels[first + i]}`
@@ -238,8 +238,8 @@ function render({ model, el }) {
         ? cropped + WORDS.reshapeNotes[order] : WORDS.rowNotes[order]],
       [WORDS.allTitle, WORDS.allNote],
     ].forEach(([title, note], i) => {
-      titles[i].textContent = say(title);
-      notes[i].textContent = say(note);
+      write(titles[i], say(title));
+      write(notes[i], say(note));
     });
     frame.read(
       say(WORDS.reading + (cut === "patches" ? WORDS.right : WORDS.wrong)

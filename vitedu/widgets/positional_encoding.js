@@ -113,9 +113,6 @@ function render({ model, el }) {
   }
 
   function update({ speak = true } = {}) {
-    // Read before anything is written, or the page is laid out twice.
-    const width = Math.max(240, top.root.clientWidth);
-    const offsetWidth = Math.max(240, offsets.root.parentNode.clientWidth);
     const length = model.get("length");
     controls.position.setMax(length - 1);
     controls.other.setMax(length - 1);
@@ -131,8 +128,10 @@ function render({ model, el }) {
     };
     const now = tableOf(settings);
     const values = readings(now, p, q);
-    top.show(width, now, values, p, q);
-    offsets.show(offsetWidth, now, values, p, q);
+    top.show(Math.max(240, widths.of(top.root)), now, values, p, q);
+    offsets.show(
+      Math.max(240, widths.of(offsets.root.parentNode)), now, values, p, q,
+    );
     dials.show(now, p, q);
     say(now, values, Math.abs(q - p), speak);
     frame.publish({ ...settings, position: p, other: q, ...values });
@@ -140,9 +139,9 @@ function render({ model, el }) {
 
   function say({ norms, smallest, largest }, values, distance, speak) {
     const squares = norms.map((norm) => norm ** 2);
-    curvesNote.textContent = sentence(WORDS.curvesNote, {
+    write(curvesNote, sentence(WORDS.curvesNote, {
       low: fixed(Math.min(...squares)), high: fixed(Math.max(...squares)),
-    });
+    }));
     frame.read(sentence(WORDS.reading, {
       offset: String(values.offset).replace("-", "−"),
       dot: fixed(values.dotProduct), low: fixed(smallest[distance]),
@@ -165,11 +164,11 @@ function render({ model, el }) {
         offsets.root)),
     ...frame.reading,
   );
-  update({ speak: false });
-  const ignoreWidth = onWidth(
-    frame.root, onceAFrame(() => update({ speak: false })),
+  const widths = followWidths(
+    [top.root, offsets.root.parentNode], () => update({ speak: false }),
   );
-  return followTraits(model, TRAITS, update, ignoreWidth, frame.dispose);
+  update({ speak: false });
+  return followTraits(model, TRAITS, update, widths.dispose, frame.dispose);
 }
 
 export default { render };

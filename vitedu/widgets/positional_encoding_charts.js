@@ -186,7 +186,7 @@ function stage(onDrag) {
     const middle = TABLE_TOP + TABLE_HEIGHT / 2;
     const tags = tagPlaces([place(p), place(q)], width);
     picture.setAttribute("width", width);
-    picture.replaceChildren(
+    renew(picture, [
       text(LEFT - 6, TABLE_TOP + 10, "end", 0),
       text(LEFT - 6, TABLE_TOP + TABLE_HEIGHT, "end", dModel - 1),
       svg("text", {
@@ -201,7 +201,7 @@ function stage(onDrag) {
       ...positionAxis(LEFT, foot, WORDS.places, length - 1, place, end),
       marker("q", place(q), cell, tags[1]),
       marker("p", place(p), cell, tags[0]),
-    );
+    ]);
   }
   return { root, show };
 }
@@ -232,7 +232,7 @@ function offsetChart() {
     });
     const [x, y] = [place(Math.abs(q - p)), axis.y(values.dotProduct)];
     picture.setAttribute("width", width);
-    picture.replaceChildren(
+    renew(picture, [
       ...axis.draw(LEFT, end),
       svg("path", { class: "band", d: `${band}z` }),
       folded("of-q", values.otherSimilarity, q),
@@ -243,7 +243,7 @@ function offsetChart() {
       ),
       svg("path", { class: "drop", d: `M${x} ${y}V${OFFSET_HEIGHT + 4}` }),
       svg("circle", { class: "here", cx: x, cy: y, r: 6 }),
-    );
+    ]);
   }
   return { root: picture, show };
 }
@@ -286,7 +286,7 @@ function clock(pair, table, p, q) {
 function clocks() {
   const root = html("div", { class: "clocks" });
   function show(table, p, q) {
-    root.replaceChildren(...pairsToShow(table.dModel, 8)
+    renew(root, pairsToShow(table.dModel, 8)
       .map((pair) => clock(pair, table, p, q)));
   }
   return { root, show };

@@ -64,8 +64,8 @@ function tile(name) {
   const root = html("div", {},
     html("dt", { text: WORDS[name] }), html("dd", {}, number, aside));
   function set(value, text) {
-    number.textContent = value;
-    aside.textContent = text;
+    write(number, value);
+    write(aside, text);
   }
   return { root, set };
 }
@@ -113,7 +113,7 @@ function render({ model, el }) {
   const letters = letterTable();
   const tiles = { step: tile("step"), right: tile("right") };
   const mapsRoot = html("div", { class: "maps" });
-  let [trainer, previous, maps, tested, told, sequence] = [];
+  let [trainer, previous, maps, tested, told, sequence, begun, rate] = [];
   let playing = false;
 
   function start() {
@@ -122,19 +122,29 @@ function render({ model, el }) {
       previous = { losses: trainer.losses, steps: trainer.steps };
     }
     const settings = settingsOf(model);
-    trainer = makeTrainer(settings);
-    [tested, told, sequence] = [trainer.evaluate(), 0, 0];
+    const { learningRate, ...others } = settings;
+    const beginning = JSON.stringify(others);
+    // Before the first step, the rate has changed nothing yet.
+    if (!trainer || trainer.steps || begun !== beginning) {
+      trainer = makeTrainer(others);
+      tested = trainer.evaluate();
+      begun = beginning;
+    }
+    rate = learningRate;
+    [told, sequence] = [0, 0];
     news.textContent = "";
     for (const [name, { set }] of Object.entries(controls)) {
       set(model.get(name));
     }
-    maps = Array.from({ length: settings.numHeads }, (_, h) => mirrorMap(h));
-    mapsRoot.replaceChildren(...maps.map(({ root }) => root));
+    if (maps?.length !== settings.numHeads) {
+      maps = Array.from({ length: settings.numHeads }, (_, h) => mirrorMap(h));
+      mapsRoot.replaceChildren(...maps.map(({ root }) => root));
+    }
     mapsRoot.style.setProperty("--columns", Math.min(2, maps.length));
     show({ speak: playing });
   }
   function step() {
-    trainer.step();
+    trainer.step(rate);
     if (trainer.steps % TEST_EVERY) return;
     tested = trainer.evaluate();
     const name = MILESTONES[told]?.[0];
@@ -159,8 +169,6 @@ function render({ model, el }) {
     show({ speak: !playing });
   }
   function show({ speak }) {
-    // Read before anything is written, or the page is laid out twice.
-    const width = Math.max(200, curvePanel.clientWidth);
     if (!playing && tested.step !== trainer.steps) tested = trainer.evaluate();
     const seen = trainer.look(sequence);
     const { steps } = trainer;
@@ -172,7 +180,8 @@ function render({ model, el }) {
       limit: WITHOUT_ORDER.loss.toFixed(2), most: MAX_STEPS,
     };
     curve.update(
-      width, trainer, previous, sentence(WORDS.curvePicture, words),
+      Math.max(200, widths.of(curvePanel)), trainer, previous,
+      sentence(WORDS.curvePicture, words),
     );
     maps.forEach((map, head) =>
       map.update(seen.maps[head], seen.reads, tested.mirror[head]));
@@ -180,7 +189,7 @@ function render({ model, el }) {
     tiles.step.set(steps, sentence(WORDS.ofSteps, words));
     tiles.right.set(sentence(WORDS.share, { share: words.right }),
       sentence(WORDS.limitRight, { right: percent(WITHOUT_ORDER.right) }));
-    toggle.textContent = playing ? WORDS.pause : WORDS.play;
+    write(toggle, playing ? WORDS.pause : WORDS.play);
     toggle.disabled = once.disabled = steps === MAX_STEPS;
     frame.read(sentence(WORDS.reading, words), { speak });
     frame.publish({
@@ -220,12 +229,10 @@ function render({ model, el }) {
         letters.root, other)),
     ...frame.reading, news,
   );
+  const widths = followWidths([curvePanel], () => show({ speak: false }));
   start();
-  const ignoreWidth = onWidth(
-    frame.root, onceAFrame(() => show({ speak: false })),
-  );
   return followTraits(
-    model, TRAITS, start, ignoreWidth, training.dispose, frame.dispose,
+    model, TRAITS, start, widths.dispose, training.dispose, frame.dispose,
   );
 }
 

@@ -123,10 +123,10 @@ function mirrorMap(head) {
     }
     squares.setAttribute("d", d);
     reads.forEach((id, place) => {
-      read[place].textContent = letterOf(id);
-      asking[place].textContent = letterOf(id);
+      write(read[place], letterOf(id));
+      write(asking[place], letterOf(id));
     });
-    share.textContent = sentence(WORDS.share, { share: percent(mirror) });
+    write(share, sentence(WORDS.share, { share: percent(mirror) }));
     picture.setAttribute("aria-label", sentence(WORDS.mapPicture, {
       head: head + 1, share: percent(mirror),
     }));
@@ -156,10 +156,10 @@ function letterTable() {
   function update(seen) {
     marks.forEach(({ letter, bar, wrong }, place) => {
       const right = seen.says[place] === seen.should[place];
-      reads.cells[place].textContent = letterOf(seen.reads[place]);
-      should.cells[place].textContent = letterOf(seen.should[place]);
-      letter.textContent = letterOf(seen.says[place]);
-      wrong.textContent = right ? "" : WORDS.wrong;
+      write(reads.cells[place], letterOf(seen.reads[place]));
+      write(should.cells[place], letterOf(seen.should[place]));
+      write(letter, letterOf(seen.says[place]));
+      write(wrong, right ? "" : WORDS.wrong);
       says.cells[place].classList.toggle("right", right);
       bar.style.setProperty("--sure", seen.sure[place].toFixed(3));
     });

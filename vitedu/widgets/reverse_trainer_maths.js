@@ -151,11 +151,11 @@ function makeNetwork({ positions, scaled, numHeads }, normal) {
 }
 
 // The rate grows to its full value over the first WARM_UP steps.
-function makeAdam({ values, grads }, learningRate) {
+function makeAdam({ values, grads }) {
   const means = new Float64Array(values.length);
   const squares = new Float64Array(values.length);
   let steps = 0;
-  return function update() {
+  return function update(learningRate) {
     steps += 1;
     const rate = learningRate * Math.min(1, steps / WARM_UP);
     const [unbias1, unbias2] = [1 - BETA_1 ** steps, 1 - BETA_2 ** steps];
@@ -180,10 +180,10 @@ function largestOf(numbers, start, count) {
 // A run. Weights, test sequences and training sequences come from the seed,
 // in this order; every training batch is new.
 function makeTrainer(settings) {
-  const { numHeads, seed, learningRate } = settings;
+  const { numHeads, seed } = settings;
   const uniform = uniformNumbers(seed);
   const network = makeNetwork(settings, normalNumbers(seed, uniform));
-  const update = makeAdam(network.parameters, learningRate);
+  const update = makeAdam(network.parameters);
   const { ids, shares, maps } = network;
   const draw = (into) => {
     for (let i = 0; i < into.length; i++) {
@@ -195,11 +195,11 @@ function makeTrainer(settings) {
   const losses = new Float64Array(MAX_STEPS);
   let steps = 0;
 
-  function step() {
+  function step(learningRate) {
     draw(ids);
     losses[steps] = network.forward();
     network.backward();
-    update();
+    update(learningRate);
     steps += 1;
   }
   function test(batch) {

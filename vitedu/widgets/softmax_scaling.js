@@ -51,7 +51,7 @@ function render({ model, el }) {
     onInput: choose(name),
   });
   const controls = {
-    head_dim: slider("head_dim", WORDS.headDim, 1, 1024, 1, String),
+    head_dim: slider("head_dim", WORDS.headDim, 1, MAX_HEAD_DIM, 1, String),
     num_keys: slider("num_keys", WORDS.numKeys, 2, MAX_KEYS, 1, String),
     scale: select({
       label: WORDS.scale, options: Object.entries(WORDS.scales),
@@ -63,15 +63,16 @@ function render({ model, el }) {
   };
   const newDraw = button(WORDS.newDraw, () =>
     setTraits(model, { seed: (model.get("seed") + 1) % 2 ** 32 }));
+  // The first walk through head_dim is then as smooth as the next.
+  const preparing = whenIdle(() => draw.prepare());
   let draw;
   let seed;
 
   function update({ speak = true } = {}) {
-    // Read before anything is written, or the page is laid out twice.
-    const width = Math.max(200, panels.scores.root.clientWidth);
     if (seed !== model.get("seed")) {
       seed = model.get("seed");
       draw = makeDraw(seed);
+      preparing.start();
     }
     for (const [name, { set }] of Object.entries(controls)) {
       set(model.get(name));
@@ -82,10 +83,10 @@ function render({ model, el }) {
       model.get("scale"), headDim, model.get("temperature"),
     );
     const values = readings(draw, headDim, model.get("num_keys"), scale);
-    show(values, width, speak);
+    show(values, speak);
   }
 
-  function show(values, width, speak) {
+  function show(values, speak) {
     const words = {
       n: values.numKeys, one: tidy(values.scoreStd, 2),
       all: tidy(values.scoreStdAll, 2), theory: tidy(values.theoryStd, 2),
@@ -95,7 +96,10 @@ function render({ model, el }) {
       median: tidy(values.gradMedian, 2), p10: tidy(values.gradP10, 2),
     };
     for (const [name, panel] of Object.entries(panels)) {
-      panel.show(sentence(WORDS[`${name}Note`], words), values, width);
+      panel.show(
+        sentence(WORDS[`${name}Note`], words), values,
+        Math.max(200, widths.of(panels.scores.root)),
+      );
     }
     frame.read(sentence(WORDS.reading, words), { speak });
     frame.publish({ ...values, seed });
@@ -110,11 +114,13 @@ function render({ model, el }) {
       ...Object.values(panels).map(({ root }) => root)),
     ...frame.reading,
   );
-  update({ speak: false });
-  const ignoreWidth = onWidth(
-    frame.root, onceAFrame(() => update({ speak: false })),
+  const widths = followWidths(
+    [panels.scores.root], () => update({ speak: false }),
   );
-  return followTraits(model, TRAITS, update, ignoreWidth, frame.dispose);
+  update({ speak: false });
+  return followTraits(
+    model, TRAITS, update, widths.dispose, preparing.stop, frame.dispose,
+  );
 }
 
 export default { render };

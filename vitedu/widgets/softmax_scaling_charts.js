@@ -126,8 +126,8 @@ function chartPanel(title, height, chart) {
   );
   function show(text, values, width) {
     picture.setAttribute("width", width);
-    picture.replaceChildren(...chart(width, values));
-    note.textContent = text;
+    renew(picture, chart(width, values));
+    write(note, text);
   }
   return { root, show };
 }

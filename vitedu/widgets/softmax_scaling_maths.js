@@ -2,12 +2,15 @@
 
 const QUERIES = 64;
 const MAX_KEYS = 256;
+const MAX_HEAD_DIM = 1024;
 const DEAD_BELOW = 1e-3;
 const NUM_HEADS = 12;
 
 // Dot products are kept after every so many dimensions, so that any head_dim
 // is at most this many dimensions away from a kept one.
 const BLOCK = 32;
+// So many dimensions are drawn in one bit of idle time.
+const BIT = 8;
 
 // Queries q, keys k, values v and upstream gradients u of one seed. A
 // dimension is drawn when it is first needed: the numbers of the first 64 do
@@ -17,7 +20,9 @@ function makeDraw(seed) {
   const normals = (count) => Float64Array.from({ length: count }, next);
   const columns = [];
   const kept = [emptySums()];
-  let latest = { headDim: 0, sums: kept[0] };
+  // The sums that were asked for last, of so many dimensions and keys. Those
+  // of other keys are not complete; the next question overwrites all.
+  const latest = { ...emptySums(), headDim: 0, numKeys: 0 };
 
   function emptySums() {
     return {
@@ -28,45 +33,61 @@ function makeDraw(seed) {
       gram: new Float64Array((MAX_KEYS * (MAX_KEYS + 1)) / 2),
     };
   }
-  function addDimension({ dots, liking, gram }, { q, u, k, v }) {
-    for (let i = 0, at = 0; i < QUERIES; i++) {
-      const [ofQuery, ofLoss] = [q[i], u[i]];
-      for (let j = 0; j < MAX_KEYS; j++, at++) {
-        dots[at] += ofQuery * k[j];
-        liking[at] += ofLoss * v[j];
+  function addDimension({ dots, liking, gram }, { q, u, k, v }, numKeys) {
+    for (let i = 0; i < QUERIES; i++) {
+      const [ofQuery, ofLoss, at] = [q[i], u[i], i * MAX_KEYS];
+      for (let j = 0; j < numKeys; j++) {
+        dots[at + j] += ofQuery * k[j];
+        liking[at + j] += ofLoss * v[j];
       }
     }
-    for (let i = 0, at = 0; i < MAX_KEYS; i++) {
+    for (let i = 0, at = 0; i < numKeys; i++) {
       const factor = k[i];
       for (let j = 0; j <= i; j++, at++) gram[at] += factor * k[j];
     }
   }
-  function sumsUntil(start, from, to) {
-    const sums = {
-      dots: start.dots.slice(), liking: start.liking.slice(),
-      gram: start.gram.slice(),
-    };
-    for (let dim = from; dim < to; dim++) addDimension(sums, columns[dim]);
+  // Puts into `sums` those of the first keys, up to a dimension.
+  function sumUntil(headDim, numKeys, sums) {
+    const block = Math.min(Math.floor(headDim / BLOCK), kept.length - 1);
+    for (const name of Object.keys(kept[block])) {
+      sums[name].set(kept[block][name]);
+    }
+    for (let dim = block * BLOCK; dim < headDim; dim++) {
+      addDimension(sums, columns[dim], numKeys);
+    }
     return sums;
   }
-  function products(headDim) {
-    if (latest.headDim === headDim) return latest.sums;
+  function drawUntil(headDim) {
     while (columns.length < headDim) {
       columns.push({
         q: normals(QUERIES), u: normals(QUERIES),
         k: normals(MAX_KEYS), v: normals(MAX_KEYS),
       });
     }
-    const block = Math.floor(headDim / BLOCK);
-    while (kept.length <= block) {
-      const to = kept.length * BLOCK;
-      kept.push(sumsUntil(kept.at(-1), to - BLOCK, to));
-    }
-    const sums = sumsUntil(kept[block], block * BLOCK, headDim);
-    latest = { headDim, sums };
-    return sums;
   }
-  return { products };
+  function keepNext() {
+    const to = kept.length * BLOCK;
+    drawUntil(to);
+    kept.push(sumUntil(to, MAX_KEYS, emptySums()));
+  }
+  function products(headDim, numKeys) {
+    if (latest.headDim !== headDim || latest.numKeys < numKeys) {
+      while (kept.length * BLOCK <= headDim) keepNext();
+      drawUntil(headDim);
+      sumUntil(headDim, numKeys, latest);
+      Object.assign(latest, { headDim, numKeys });
+    }
+    return latest;
+  }
+  // Does a bit of what larger head_dim need; tells whether more is to do.
+  function prepare() {
+    const next = kept.length * BLOCK;
+    if (next > MAX_HEAD_DIM) return false;
+    if (columns.length < next) drawUntil(Math.min(next, columns.length + BIT));
+    else keepNext();
+    return true;
+  }
+  return { products, prepare };
 }
 
 function scaleFactor(scale, headDim, temperature) {
@@ -114,7 +135,7 @@ function quantile(sorted, share) {
 }
 
 function readings(draw, headDim, n, scale) {
-  const { dots, liking, gram } = draw.products(headDim);
+  const { dots, liking, gram } = draw.products(headDim, n);
   const all = new Float64Array(QUERIES * n);
   const norms = new Float64Array(QUERIES);
   let weights;

@@ -141,7 +141,7 @@ function render({ model, el }) {
     lines?.dispose();
     map?.dispose();
     lines = translatorLines(tokens, places, pick);
-    map = translatorMap(rows, names, mapPlace.clientWidth, pick);
+    map = translatorMap(rows, names, widths.of(mapPlace), pick);
     linesPlace.replaceChildren(lines.root);
     mapPlace.replaceChildren(map.root);
     return names;
@@ -154,7 +154,7 @@ function render({ model, el }) {
     const rows = rowsOf(kind, found, layer, head);
     const query = Math.min(asked, rows.length - 1);
     const row = rows[query];
-    const made = [number, kind, layer, head, mapPlace.clientWidth].join();
+    const made = [number, kind, layer, head, widths.of(mapPlace)].join();
     if (made !== drawn) names = rebuild(kind, rows);
     drawn = made;
 
@@ -178,8 +178,8 @@ function render({ model, el }) {
     };
     lines.update(row, query, colour);
     map.update(query, sentence(WORDS.mapPicture, said), colour);
-    mapTitle.textContent = sentence(WORDS.mapTitle, said);
-    mapNote.textContent = WORDS.mapNotes[kind];
+    write(mapTitle, sentence(WORDS.mapTitle, said));
+    write(mapNote, WORDS.mapNotes[kind]);
     showVerdict(said);
     frame.read([
       sentence(WORDS.verdict[found.isRight ? "right" : "wrong"], said),
@@ -195,11 +195,11 @@ function render({ model, el }) {
 
   function showVerdict(said) {
     verdict.classList.toggle("wrong", !found.isRight);
-    verdict.textContent = [
+    write(verdict, [
       found.isRight ? WORDS.right : sentence(WORDS.wrong, said),
       ...(found.ended ? [] : [sentence(WORDS.endless, said)]),
       sentence(WORDS.whole, { sure: percent(Math.exp(found.logProb)) }),
-    ].join(" ");
+    ].join(" "));
   }
 
   frame.root.append(
@@ -209,10 +209,10 @@ function render({ model, el }) {
     panel("of-map", mapTitle, noted(WORDS.choose), mapPlace, mapNote),
     ...frame.reading,
   );
+  const widths = followWidths([mapPlace], () => update({ speak: false }));
   update({ speak: false });
-  const resize = onceAFrame(() => update({ speak: false }));
   return followTraits(
-    model, TRAITS, update, onWidth(mapPlace, resize), resize.cancel,
+    model, TRAITS, update, widths.dispose,
     () => lines.dispose(), () => map.dispose(), frame.dispose,
   );
 }
