@@ -15,11 +15,21 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from mounted import mounted
-from playwright.sync_api import Browser, Page, Playwright, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
 from tools import ensure_browser
 from tools.serve import make_server
 from vitedu.widgets.base import Explorer
+
+# A busy machine may draw nothing for seconds; a test that is right waits no
+# longer than the page.
+expect.set_options(timeout=30_000)
 
 # What the policy of the site (book/hosting) forbids a page is an error of it.
 REPORT_VIOLATIONS = """

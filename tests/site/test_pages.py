@@ -51,9 +51,11 @@ def test_desktop_in_the_dark(open_page, path):
 
 def expect_explorers(page, site, path: str) -> None:
     """Go where the explorers are, and wait until all are in their fonts."""
-    places = page.locator(".vitedu-widget")
-    expect(places).to_have_count(read(site.folder / path).views)
     start_explorers(page)
+    views = read(site.folder / path).views
+    expect(page.locator(".vitedu-widget .vitedu-explorer")).to_have_count(
+        views
+    )
     expect(page.locator(".vitedu-widget-error")).to_have_count(0)
     page.evaluate("document.fonts.ready")
 
@@ -85,16 +87,19 @@ def expect_drawn_formulas(page) -> None:
 
 def expect_no_jump(page) -> None:
     """See how far the page has jumped before it had nothing left to do."""
-    shift = page.evaluate(
+    shifts = page.evaluate(
         """() => new Promise((done) => {
-          let sum = 0;
+          const shifts = [];
+          const nameOf = ({ node }) => node?.className || node?.textContent;
           new PerformanceObserver((list) => {
-            for (const entry of list.getEntries()) sum += entry.value;
+            for (const { value, sources } of list.getEntries()) {
+              shifts.push([value, sources.map(nameOf).join(", ")]);
+            }
           }).observe({ type: "layout-shift", buffered: true });
-          requestIdleCallback(() => setTimeout(() => done(sum), 50));
+          requestIdleCallback(() => setTimeout(() => done(shifts), 50));
         })"""
     )
-    assert shift < LARGEST_SHIFT
+    assert sum(shift for shift, _ in shifts) < LARGEST_SHIFT, shifts
 
 
 def unfold(page) -> None:
