@@ -6,13 +6,17 @@ A module of its own, without pytest: each process has to import it.
 import contextlib
 import io
 import os
+import weakref
 from pathlib import Path
+from unittest import mock
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
+from vitedu import processes
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data import Augment, batches
 from vitedu.numerals import numeral_pairs
@@ -38,6 +42,8 @@ def join(task, number: int, count: int, store: Path, *args):
         world_size=count,
     )
     try:
+        # One that stops at once would fail the others while they connect.
+        dist.barrier()
         return task(*args)
     except Exception as error:
         return error
@@ -248,6 +254,31 @@ def refuse(kind: str, path: Path) -> None:
     epochs = 7 if kind == "other config" else 4
     config = TrainConfig(num_epochs=epochs, warmup=0.5, pad_id=pad_id)
     fit(nn.Linear(1, 2), loader, config, checkpoint=path)
+
+
+def reducers_left(kind: str) -> list[bool]:
+    """Train in a way that ends well or not; return what is still there."""
+    reducers = []
+
+    class Replica(DistributedDataParallel):
+        def __init__(self, model: nn.Module) -> None:
+            super().__init__(model)
+            reducers.append(weakref.ref(self.reducer))
+
+    model = nn.Linear(1, 2)
+    if kind == "an error in the model":
+        model.register_forward_hook(lambda *args: 1 / 0)
+    evaluate = stop_after(0) if kind == "an error in between" else None
+    data = TensorDataset(torch.ones(4, 1), torch.ones(4).long())
+    loader = DataLoader(data, batch_size=2)
+    config, error = TrainConfig(num_epochs=1, warmup=0.9), None
+    with mock.patch.object(processes, "DistributedDataParallel", Replica):
+        try:
+            fit(model, loader, config, evaluate=evaluate)
+        except (Stopped, ZeroDivisionError) as raised:
+            error = raised  # and with it all that its traceback holds
+    assert (error is None) == (kind == "a good end")
+    return [reducer() is not None for reducer in reducers]
 
 
 class Stream(torch.utils.data.IterableDataset):

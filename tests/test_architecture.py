@@ -56,7 +56,7 @@ MAY_IMPORT = {
     "training": "config processes train_state",
     "recomputation": "layers",
     "devices": "",
-    "train": "config data decoding devices numerals recomputation "
+    "train": "config data decoding devices numerals processes recomputation "
     "sequences training transformer vit",
     "weight_files": "checkpoints whole_files",
     "weight_formats": "weight_files",

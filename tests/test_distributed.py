@@ -152,6 +152,14 @@ def test_all_processes_refuse(together, tmp_path, kind, message):
         assert message in str(error)
 
 
+@pytest.mark.parametrize(
+    "kind", ["a good end", "an error in the model", "an error in between"]
+)
+def test_nothing_holds_the_processes_after_training(together, kind):
+    """It could wait for ever for their end, with Python's lock."""
+    assert together(2, tasks.reducers_left, kind) == [[False], [False]]
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

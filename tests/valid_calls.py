@@ -1103,8 +1103,9 @@ CALLS = {
         number=(3, not_a(int, float)),
         device=(torch.device("cpu"), not_a()),
     ),
-    "processes.replicate": call(
-        processes.replicate, model=(nn.Linear(1, 1), not_a())
+    "processes.replicated": call(
+        lambda model: processes.replicated(model).__enter__(),
+        model=(nn.Linear(1, 1), not_a()),
     ),
     "processes.share_of_batches": call(
         processes.share_of_batches, loader=(LOADER, not_a())

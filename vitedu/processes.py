@@ -1,6 +1,7 @@
 """Several processes that train one model together."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -83,16 +84,27 @@ def sum_over_processes(number: float, device: torch.device) -> float:
     return found.item()
 
 
-def replicate(model: nn.Module) -> nn.Module:
-    """Return what computes as `model` and averages gradients over processes.
+@contextmanager
+def replicated(model: nn.Module) -> Iterator[nn.Module]:
+    """Give what computes as `model` and averages gradients over processes.
 
     For one process that is the model itself. Otherwise the weights of the
-    first process are copied to all.
+    first process are copied to all. At the end the processes are let go; the
+    model stays.
     """
     require.instance("model", model, nn.Module)
     if number_of_processes() == 1:
-        return model
-    return DistributedDataParallel(model)
+        yield model
+        return
+    replica = DistributedDataParallel(model)
+    try:
+        yield replica
+    finally:
+        # An error keeps the replica alive, by its traceback. What averages
+        # must not be the last that holds the group of processes: when it goes
+        # it waits, with Python's lock, for a thread that may want the lock
+        # (https://github.com/pytorch/pytorch/issues/56297).
+        del replica.reducer, replica.logger
 
 
 def share_of_batches(loader: DataLoader) -> DataLoader:

@@ -29,6 +29,7 @@ from vitedu.data import batches, digits
 from vitedu.decoding import greedy_search
 from vitedu.devices import choose_device
 from vitedu.numerals import numeral_task
+from vitedu.processes import sum_over_processes
 from vitedu.recomputation import recompute_blocks
 from vitedu.sequences import pair_batches
 from vitedu.training import History, accuracy, fit
@@ -230,6 +231,8 @@ def _process_group(device: torch.device) -> Iterator[None]:
         world_size=count,
     )
     try:
+        # One that stops at once would fail the others while they connect.
+        sum_over_processes(0, device)
         yield
     finally:
         dist.destroy_process_group()

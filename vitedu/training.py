@@ -18,7 +18,7 @@ from vitedu.processes import (
     number_of_processes,
     once_for_all,
     own_rank,
-    replicate,
+    replicated,
     share_of_batches,
     sum_over_processes,
 )
@@ -32,11 +32,11 @@ _NO_CLASS = -100  # what PyTorch's cross-entropy leaves out by itself
 class _Trainer:
     """Takes the steps of this process."""
 
-    def __init__(self, state: TrainState) -> None:
+    def __init__(self, state: TrainState, model: nn.Module) -> None:
         self.state, self.config = state, state.config
         pad_id = state.config.pad_id
         self.ignored = _NO_CLASS if pad_id is None else pad_id
-        self.model = replicate(state.model)
+        self.model = model
         self.loader = share_of_batches(state.loader)
 
     def epoch(self) -> None:
@@ -189,25 +189,29 @@ def fit(
     state = TrainState(model, loader, config)
     if path is not None and once_for_all(path.exists):
         state.load(path)
-    history, trainer = state.history, _Trainer(state)
-    epochs = range(history.num_epochs, config.num_epochs)
-    bar = tqdm(epochs, desc="epoch", disable=not progress or own_rank() > 0)
-    for _ in bar:
-        trainer.epoch()
-        loss = history.loss[-1]
-        if not math.isfinite(loss):
-            raise FloatingPointError(
-                f"loss must stay finite, got {loss} in epoch "
-                f"{history.num_epochs}; try a lower learning_rate than "
-                f"{config.learning_rate}"
-            )
-        bar.set_postfix(loss=f"{loss:.3f}")
-        for name, value in once_for_all(
-            lambda: _evaluated(model, evaluate)
-        ).items():
-            history.metrics.setdefault(name, []).append(value)
-        if path is not None:
-            once_for_all(lambda: state.save(path))
+    history = state.history
+    with replicated(model) as replica:
+        trainer = _Trainer(state, replica)
+        epochs = range(history.num_epochs, config.num_epochs)
+        bar = tqdm(
+            epochs, desc="epoch", disable=not progress or own_rank() > 0
+        )
+        for _ in bar:
+            trainer.epoch()
+            loss = history.loss[-1]
+            if not math.isfinite(loss):
+                raise FloatingPointError(
+                    f"loss must stay finite, got {loss} in epoch "
+                    f"{history.num_epochs}; try a lower learning_rate than "
+                    f"{config.learning_rate}"
+                )
+            bar.set_postfix(loss=f"{loss:.3f}")
+            for name, value in once_for_all(
+                lambda: _evaluated(model, evaluate)
+            ).items():
+                history.metrics.setdefault(name, []).append(value)
+            if path is not None:
+                once_for_all(lambda: state.save(path))
     model.eval()
     return history
 
