@@ -35,6 +35,8 @@ NAMES = re.compile(
     r"|(?<=id=\\\"claim-)[\w-]+|(?<=id=\\\"rung-)[\w-]+"
     r"|(?<=&quot;name&quot;: &quot;)[\w-]+"
 )
+# The label of an exercise comes from its number.
+EXERCISE = re.compile(r"(?<=\*\*Exercise )\d+")
 
 
 def rows(root: Path, quick: bool) -> Iterator[Row]:
@@ -111,6 +113,7 @@ def add_chapters(executed: Path, book: Path, pages: int) -> None:
     for copy, source in zip(range(number), cycle(sources), strict=False):
         names.append(f"chapters/copy-{copy:03}-{source.stem}")
         text = NAMES.sub(rf"\g<0>-copy-{copy}", source.read_text("utf-8"))
+        text = EXERCISE.sub(rf"\g<0>{copy:03}", text)
         (book / f"{names[-1]}.ipynb").write_text(text, "utf-8")
     entries = [{"file": name} for name in names]
     toc["parts"].append({"caption": "Copies", "chapters": entries})

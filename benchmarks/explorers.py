@@ -11,6 +11,7 @@ anything: an answer later than that would belong to the next. What follows
 outside of the page's thread, composing and the screen itself, is not in it.
 """
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,11 +26,12 @@ LIMIT = 16
 MOVES = 60
 # Fewer answers than these come from something that does not follow a mouse.
 FEWEST = 10
-# A slider of few steps is dragged again until so many answers are there.
+# A control is used until so many answers are there; sliders with few steps
+# are dragged up to so many times.
 ENOUGH = 100
 TIMES = 8
 SPACE = 8
-LINE = 120  # pixels
+LINE = 60  # pixels
 REST = 60  # ms, three frames and a bit
 # A frame's drawing is over when the message arrives that it posted first.
 # Two frames without a change: the move has changed nothing.
@@ -122,28 +124,30 @@ def answers(page: Page, control: Locator, use) -> list[float]:
     control.scroll_into_view_if_needed()
     page.wait_for_timeout(500)
     page.evaluate("answers.length = 0")
-    for _ in range(TIMES if use is drag else 1):
-        use(page, control)
+    times = []
+    for _ in use(page, control):
         page.wait_for_timeout(200)
         times = page.evaluate("[...answers]")
-        if not FEWEST <= len(times) < ENOUGH:
+        if len(times) >= ENOUGH:
             break
     return times
 
 
-def drag(page: Page, control: Locator) -> None:
-    """Drag from the left end to the right one and back."""
+def drag(page: Page, control: Locator) -> Iterator[None]:
+    """Drag from the left end to the right one and back, again and again."""
     box = control.bounding_box()
     left, right = box["x"] + SPACE, box["x"] + box["width"] - SPACE
     y = box["y"] + box["height"] / 2
-    page.mouse.move(left, y)
-    page.mouse.down()
-    for x in (right, left):
-        page.mouse.move(x, y, steps=MOVES)
-    page.mouse.up()
+    for _ in range(TIMES):
+        page.mouse.move(left, y)
+        page.mouse.down()
+        for x in (right, left):
+            page.mouse.move(x, y, steps=MOVES)
+        page.mouse.up()
+        yield
 
 
-def stroke(page: Page, control: Locator) -> None:
+def stroke(page: Page, control: Locator) -> Iterator[None]:
     """Move through its middle with the button pressed, left to right."""
     left, top, width, height = control.bounding_box().values()
     y = top + height / 2
@@ -151,15 +155,20 @@ def stroke(page: Page, control: Locator) -> None:
     page.mouse.down()
     walk(page, (left + SPACE, y), (left + width - SPACE, y), MOVES)
     page.mouse.up()
+    yield
 
 
-def cross(page: Page, control: Locator) -> None:
-    """Move over it from left to right, and from above, line by line."""
+def cross(page: Page, control: Locator) -> Iterator[None]:
+    """Move over it, line by line, here and there."""
     left, top, width, height = control.bounding_box().values()
-    for y in range(int(top) + SPACE, int(top + height), LINE):
-        walk(page, (left, y), (left + width, y), MOVES // 3)
-    for x in range(int(left) + SPACE, int(left + width), LINE):
-        walk(page, (x, top), (x, top + height), MOVES // 3)
+    rows = range(int(top) + SPACE, int(top + height), LINE)
+    columns = range(int(left) + SPACE, int(left + width), LINE)
+    lines = [((left, y), (left + width, y)) for y in rows]
+    lines += [((x, top), (x, top + height)) for x in columns]
+    random.Random(0).shuffle(lines)
+    for start, end in lines:
+        walk(page, start, end, MOVES // 3)
+        yield
 
 
 def walk(page: Page, start: Point, end: Point, moves: int) -> None:
@@ -171,13 +180,14 @@ def walk(page: Page, start: Point, end: Point, moves: int) -> None:
         page.wait_for_timeout(REST)
 
 
-def write(page: Page, control: Locator) -> None:
+def write(page: Page, control: Locator) -> Iterator[None]:
     """Type numbers, and delete them."""
     control.fill("")
     for number in ("12345", "67", "9080"):
         control.press_sequentially(number, delay=50)
         for _ in number:
             control.press("Backspace")
+        yield
 
 
 CONTROLS = {
