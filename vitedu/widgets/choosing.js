@@ -33,10 +33,14 @@ function inLine(count) {
   };
 }
 
+// There may be thousands of marks; those that stay as they are cost little.
 function markChosen(marks, chosen, tabStop) {
+  function put(mark, name, value) {
+    if (mark.getAttribute(name) !== value) mark.setAttribute(name, value);
+  }
   marks.forEach((mark, index) => {
-    mark.setAttribute("aria-checked", index === chosen);
-    mark.setAttribute("tabindex", index === tabStop ? 0 : -1);
+    put(mark, "aria-checked", String(index === chosen));
+    put(mark, "tabindex", index === tabStop ? "0" : "-1");
   });
 }
 

@@ -49,11 +49,21 @@ function cutUp({ height, width }, { size, order, cut }) {
     const column = along(patch % columns, p2, size, columns);
     return whole([row, column, channel], height, width);
   }
+  // A number stands in each patch as far from the first as in patch 0.
+  function sources() {
+    const found = new Int32Array(rows * columns * values);
+    const count = along ? values : found.length;
+    for (let n = 0; n < count; n++) found[n] = source(n);
+    for (let from = count; from < found.length; from += count) {
+      const first = source(from);
+      for (let n = 0; n < count; n++) found[from + n] = first + found[n];
+    }
+    return found;
+  }
   return {
     size, rows, columns, values, high, wide,
     patches: rows * columns, down: height - high, right: width - wide,
-    sources: Int32Array.from({ length: rows * columns * values },
-      (_, n) => source(n)),
+    sources: sources(),
     placeOf: (p1, p2, channel) => index([p1, p2, channel], size, size),
     partsOf: (place) => parts(place, size, size),
     origin: (at) => ORDERS["p1 p2 c"].parts(at, height, width),

@@ -21,36 +21,42 @@ function layers(name, canvas, ...drawn) {
   return { root, drawing, resize };
 }
 
-function paint(canvas, colour) {
+// `level` gives the brightness of a channel of the i-th pixel, 0 to 255.
+function paint(canvas, level) {
   const { width, height } = canvas;
   const context = canvas.getContext("2d");
   const pixels = context.createImageData(width, height);
   for (let i = 0; i < width * height; i += 1) {
-    pixels.data.set(colour(i), 4 * i);
+    for (let c = 0; c < CHANNELS; c += 1) {
+      pixels.data[4 * i + c] = level(i, c);
+    }
     pixels.data[4 * i + 3] = 255;
   }
   context.putImageData(pixels, 0, 0);
 }
 
-// Numbers in `rows` rows; `colour` gives that of the n-th.
-function paintNumbers(canvas, rows, count, colour) {
+// Numbers in `rows` rows; `level` gives a channel's brightness for the n-th.
+function paintNumbers(canvas, rows, count, level) {
   const columns = count / rows;
   const width = Math.min(columns, MOST_COLUMNS);
-  const sums = new Float64Array(4 * width * rows);
-  for (let n = 0; n < count; n += 1) {
-    const column = Math.floor(((n % columns) * width) / columns);
-    const at = 4 * (Math.floor(n / columns) * width + column);
-    const [red, green, blue] = colour(n);
-    sums[at] += red;
-    sums[at + 1] += green;
-    sums[at + 2] += blue;
-    sums[at + 3] += 1;
-  }
   fill(canvas, { width, height: rows }, []);
-  paint(canvas, (i) => {
-    const [at, all] = [4 * i, sums[4 * i + 3]];
-    return [sums[at] / all, sums[at + 1] / all, sums[at + 2] / all];
-  });
+  if (width === columns) {
+    paint(canvas, level);
+    return;
+  }
+  const place = Int32Array.from(
+    { length: columns }, (_, column) => Math.floor((column * width) / columns),
+  );
+  const together = new Float64Array(width);
+  for (const at of place) together[at] += 1;
+  const sums = new Float64Array(CHANNELS * width * rows);
+  for (let n = 0, row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1, n += 1) {
+      const at = CHANNELS * (row * width + place[column]);
+      for (let c = 0; c < CHANNELS; c += 1) sums[at + c] += level(n, c);
+    }
+  }
+  paint(canvas, (i, c) => sums[CHANNELS * i + c] / together[i % width]);
 }
 
 // Tells which of `rows` x `columns` cells is pointed at. A mouse looks; a
@@ -94,6 +100,8 @@ function photograph({ data, width, height }, pick) {
     "photograph", canvas, leftover, ...lines.strokes, ...outline.strokes, group,
   );
   let grid;
+  // Whether all of the photograph is to be seen.
+  let plain = false;
   const marks = [];
   resize(width, height);
 
@@ -137,8 +145,11 @@ function photograph({ data, width, height }, pick) {
     const { size, columns } = grid;
     const own = new Set(scattered.map((at) => Math.floor(at / CHANNELS)));
     const light = own.size ? DIMMED : 1;
-    paint(canvas, (i) => (own.has(i) ? MARK
-      : [0, 1, 2].map((c) => light * data[CHANNELS * i + c])));
+    if (own.size || !plain) {
+      paint(canvas, (i, c) => (own.has(i) ? MARK[c]
+        : light * data[CHANNELS * i + c]));
+    }
+    plain = own.size === 0;
     outline.set({
       x: (patch % columns) * size, y: Math.floor(patch / columns) * size,
     });
@@ -168,8 +179,8 @@ function enlarged({ look, pick }) {
     grid = found;
     const { size, placeOf } = grid;
     resize(size, size);
-    paint(canvas, (i) => [0, 1, 2].map((c) =>
-      numbers[placeOf(Math.floor(i / size), i % size, c)]));
+    paint(canvas, (i, c) =>
+      numbers[placeOf(Math.floor(i / size), i % size, c)]);
   }
   function update([row, column], name) {
     const { size } = grid;
@@ -198,8 +209,8 @@ function patchRow({ look, pick }) {
   function setNumbers(numbers, channels) {
     count = numbers.length;
     drawing.setAttribute("viewBox", `0 0 ${count} 1`);
-    paintNumbers(canvas, 1, count, (n) => [0, 1, 2].map((c) =>
-      numbers[n] * (c === channels[n] ? 1 : OTHERS)));
+    paintNumbers(canvas, 1, count, (n, c) =>
+      numbers[n] * (c === channels[n] ? 1 : OTHERS));
   }
   // Where the three numbers of a pixel stand; one of them is looked at.
   function update(places, looked, name) {
@@ -226,8 +237,7 @@ function allRows(pick) {
   function setNumbers(count, numbers) {
     rows = count;
     drawing.setAttribute("viewBox", `0 0 1 ${rows}`);
-    paintNumbers(canvas, rows, numbers.length,
-      (n) => [numbers[n], numbers[n], numbers[n]]);
+    paintNumbers(canvas, rows, numbers.length, (n) => numbers[n]);
   }
   function update(patch, name) {
     line.set({ y: patch });
