@@ -32,7 +32,7 @@ FEWEST = 10
 ENOUGH = 100
 TIMES = 8
 SPACE = 8
-LINE = 60  # pixels
+LINE, MOST_LINES = 60, 30  # pixels between lines, lines
 REST = 60  # ms, three frames and a bit
 SETTLED = 2000  # ms
 # A frame's drawing is over when the message arrives that it posted first.
@@ -171,7 +171,7 @@ def cross(page: Page, control: Locator) -> Iterator[None]:
     lines = [((left, y), (left + width, y)) for y in rows]
     lines += [((x, top), (x, top + height)) for x in columns]
     random.Random(0).shuffle(lines)
-    for start, end in lines:
+    for start, end in lines[:MOST_LINES]:
         walk(page, start, end, MOVES // 3)
         yield
 
