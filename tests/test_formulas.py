@@ -3,14 +3,10 @@
 import struct
 import subprocess
 import sys
-from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
 from sphinxcontrib import katex
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "book" / "ext"))
-
 from vitedu_book import formulas
 
 # Its socket is there before it listens: what makes the usual way fail.

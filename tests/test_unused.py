@@ -2,16 +2,12 @@
 
 import base64
 import io
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from PIL import Image
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "book" / "ext"))
-
 from vitedu_book import images, sheets, unused
 
 PAGE = (
