@@ -35,9 +35,6 @@ function inLine(count) {
 
 // There may be thousands of marks; those that stay as they are cost little.
 function markChosen(marks, chosen, tabStop) {
-  function put(mark, name, value) {
-    if (mark.getAttribute(name) !== value) mark.setAttribute(name, value);
-  }
   marks.forEach((mark, index) => {
     put(mark, "aria-checked", String(index === chosen));
     put(mark, "tabindex", index === tabStop ? "0" : "-1");

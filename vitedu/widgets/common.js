@@ -27,6 +27,11 @@ function write(node, text) {
   if (node.textContent !== String(text)) node.textContent = text;
 }
 
+// Nor does an attribute.
+function put(node, name, value) {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+}
+
 // Gives `node` these children in the place of its own. Of those it has, the
 // ones of the same kind stay and take over what differs, as the browser lays
 // out and draws again only that. Only for pictures and tables to look at: what
@@ -51,9 +56,7 @@ function renewAttributes(node, model) {
   for (const { name } of [...node.attributes]) {
     if (!model.hasAttribute(name)) node.removeAttribute(name);
   }
-  for (const { name, value } of model.attributes) {
-    if (node.getAttribute(name) !== value) node.setAttribute(name, value);
-  }
+  for (const { name, value } of model.attributes) put(node, name, value);
 }
 
 // The frame of an explorer, with the line that says its current reading. The
