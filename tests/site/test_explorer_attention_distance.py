@@ -387,6 +387,16 @@ def test_dots_glide_unless_less_motion_is_asked_for(show, motion, duration):
     expect(dot(page, 0, 0)).to_have_css("transition-duration", duration)
 
 
+def test_dots_follow_a_slider_that_is_dragged_at_once(show):
+    page = show(make())
+    page.get_by_label("Step", exact=True).hover()
+    page.mouse.down()
+    for moving in (dot(page, 0, 0), page.locator(".stem").first):
+        expect(moving).to_have_css("transition-duration", "0s")
+    page.mouse.up()
+    expect(dot(page, 0, 0)).to_have_css("transition-duration", "0.4s")
+
+
 def test_the_baseline_is_uniform_attention_and_labelled(show):
     maps = make_maps()
     page = show(make(maps))
@@ -446,6 +456,30 @@ def saved_arrays(page: Page) -> dict[str, np.ndarray]:
         dtype = np.dtype(form["dtype"]).newbyteorder("<")
         arrays[name] = np.frombuffer(raw, dtype).reshape(form["shape"])
     return arrays | {"patch_size": model["state"]["patch_size"]}
+
+
+SCALES = """() => {
+  globalThis.scales = [];
+  addEventListener("transitionrun", ({ target }) => {
+    for (const animation of target.getAnimations()) {
+      for (const { transform } of animation.effect.getKeyframes()) {
+        if (!transform) continue;
+        const { a, b, c, d } = new DOMMatrix(transform);
+        scales.push([a, b, c, d]);
+      }
+    }
+  });
+}"""
+
+
+def test_nothing_is_scaled_while_it_moves(show):
+    # The browser keeps a picture of what moves, as large as the scale says:
+    # with long lines made of short ones it stopped drawing for a minute.
+    page = show(make())
+    page.evaluate(SCALES)
+    go_to_step(page, 1)
+    page.wait_for_function(f"scales.length >= {2 * LAYERS * HEADS}")
+    assert set(map(tuple, page.evaluate("scales"))) == {(1, 0, 0, 1)}
 
 
 def test_the_chapter_shows_the_distances_of_its_maps(open_page):

@@ -97,7 +97,7 @@ function headPlot(data, pick) {
   const place = (index) => [Math.floor(index / heads), index % heads];
   const all = [...Array(layers * heads).keys()];
   const marks = all.map((index) => plotDot(...place(index), radius));
-  const stems = all.map(() => svg("line", { class: "stem", y2: 1 }));
+  const stems = all.map(() => svg("path", { class: "stem" }));
   const ghosts = all.map(() => svg("circle", { class: "ghost", r: 0.35 * radius }));
   const shown = new Float64Array(all.length);
 
@@ -122,11 +122,13 @@ function headPlot(data, pick) {
       const [layer, head] = place(index);
       const now = distanceOf(layer, head);
       const [low, high] = [y(untrainedOf(layer, head)), y(now)];
-      const before = moved(x(layer, head), low);
+      const at = x(layer, head);
       shown[index] = now;
-      ghosts[index].style.transform = before;
-      stems[index].style.transform = `${before} scale(1, ${high - low})`;
-      marks[index].style.transform = moved(x(layer, head), high);
+      ghosts[index].style.transform = moved(at, low);
+      // No line that a scale makes longer: while it grows, a browser keeps a
+      // picture of it at that scale, and may have no memory left to draw.
+      stems[index].setAttribute("d", `M${at} ${low}V${high}`);
+      marks[index].style.transform = moved(at, high);
       marks[index].dataset.distance = now;
       marks[index].setAttribute("aria-label", sentence(WORDS.dot, {
         layer: layer + 1, head: head + 1, distance: pixelText(now),
