@@ -1,5 +1,7 @@
 """PatchCutter in the browser: its numbers, its pictures, its controls."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ from mounted import (
     expect_published,
     explorer_of,
     published,
+    stop_clock,
 )
 from mounted import expect_readings as expect_same
 from pages import start_explorers
@@ -484,3 +487,21 @@ def test_it_lives_in_its_chapter(open_page):
         patch=74,
     )
     expect_same(explorer, readings(widget))
+
+
+def test_a_thousand_marks_wait_until_the_slider_rests(show):
+    image = make_image(64, 64)
+    page = show(make(image=image, patch_sizes=[2, 16], patch_size=16, patch=9))
+    stop_clock(page)
+    page.get_by_label("Patch size").press("Home")
+    page.clock.run_for(100)
+    expect_published(explorer_of(page), patch_size=2)
+    expect(page.locator(".patch")).to_have_count(0)
+    page.clock.run_for(200)
+    expect(page.locator(".patch")).to_have_count(32 * 32)
+    chosen = page.locator('.patch[aria-checked="true"]')
+    expect(chosen).to_have_attribute("tabindex", "0")
+    row, column = (published(explorer_of(page))[k] for k in ("row", "column"))
+    expect(chosen).to_have_attribute(
+        "aria-label", re.compile(f"row {row}, column {column}$")
+    )

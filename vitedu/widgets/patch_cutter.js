@@ -188,10 +188,12 @@ function render({ model, el }) {
     const [size, order, cut] = TRAITS.map((name) => model.get(name));
     anew("cut", [size, order, cut], () => {
       grid = cutUp(image, { size, order, cut });
-      photo.setGrid(grid);
-      all.setNumbers(grid.patches, grid.sources.map((at) => data[at]));
+      all.setNumbers(
+        grid.patches, Uint8Array.from(grid.sources, (at) => data[at]),
+      );
       slider.setMax(grid.values - 1);
     });
+    anew("size", [size], () => photo.setGrid(grid));
     const { patch, row: gridRow, column } = placeInGrid();
     const from = patch * grid.values;
     const sources = grid.sources.subarray(from, from + grid.values);
@@ -274,6 +276,7 @@ function render({ model, el }) {
   return () => {
     ignore();
     redraw.cancel();
+    photo.dispose();
     frame.dispose();
   };
 }

@@ -8,6 +8,9 @@ const MARK = [255, 221, 0];
 const DIMMED = 0.45;
 // How much a number lightens the colours that it is not.
 const OTHERS = 0.35;
+// So many marks are made at once; more when the size has not changed so long.
+const FEW = 256;
+const RESTS_MS = 150;
 
 // A canvas of pixels under a drawing with the coordinates of its `viewBox`.
 function layers(name, canvas, ...drawn) {
@@ -21,14 +24,15 @@ function layers(name, canvas, ...drawn) {
   return { root, drawing, resize };
 }
 
-// `level` gives the brightness of a channel of the i-th pixel, 0 to 255.
-function paint(canvas, level) {
+// `level` gives the brightness of a channel of the i-th pixel, 0 to 255. With
+// `grey`, all channels have that of the first.
+function paint(canvas, level, grey = false) {
   const { width, height } = canvas;
   const context = canvas.getContext("2d");
   const pixels = context.createImageData(width, height);
   for (let i = 0; i < width * height; i += 1) {
     for (let c = 0; c < CHANNELS; c += 1) {
-      pixels.data[4 * i + c] = level(i, c);
+      pixels.data[4 * i + c] = grey && c ? pixels.data[4 * i] : level(i, c);
     }
     pixels.data[4 * i + 3] = 255;
   }
@@ -36,12 +40,13 @@ function paint(canvas, level) {
 }
 
 // Numbers in `rows` rows; `level` gives a channel's brightness for the n-th.
-function paintNumbers(canvas, rows, count, level) {
+function paintNumbers(canvas, rows, count, level, grey = false) {
+  const depth = grey ? 1 : CHANNELS;
   const columns = count / rows;
   const width = Math.min(columns, MOST_COLUMNS);
   fill(canvas, { width, height: rows }, []);
   if (width === columns) {
-    paint(canvas, level);
+    paint(canvas, level, grey);
     return;
   }
   const place = Int32Array.from(
@@ -49,14 +54,16 @@ function paintNumbers(canvas, rows, count, level) {
   );
   const together = new Float64Array(width);
   for (const at of place) together[at] += 1;
-  const sums = new Float64Array(CHANNELS * width * rows);
+  const sums = new Float64Array(depth * width * rows);
   for (let n = 0, row = 0; row < rows; row += 1) {
     for (let column = 0; column < columns; column += 1, n += 1) {
-      const at = CHANNELS * (row * width + place[column]);
-      for (let c = 0; c < CHANNELS; c += 1) sums[at + c] += level(n, c);
+      const at = depth * (row * width + place[column]);
+      for (let c = 0; c < depth; c += 1) sums[at + c] += level(n, c);
     }
   }
-  paint(canvas, (i, c) => sums[CHANNELS * i + c] / together[i % width]);
+  paint(
+    canvas, (i, c) => sums[depth * i + c] / together[i % width], grey,
+  );
 }
 
 // Tells which of `rows` x `columns` cells is pointed at. A mouse looks; a
@@ -102,8 +109,25 @@ function photograph({ data, width, height }, pick) {
   let grid;
   // Whether all of the photograph is to be seen.
   let plain = false;
+  let chosen = 0;
+  let making;
   const marks = [];
   resize(width, height);
+
+  function makeMarks() {
+    const { size, columns, patches } = grid;
+    const squares = Array.from({ length: patches }, (_, patch) => {
+      const [row, column] = [Math.floor(patch / columns), patch % columns];
+      return svg("rect", {
+        role: "radio", class: "patch", x: column * size, y: row * size,
+        width: size, height: size, "aria-label":
+          sentence(WORDS.patch, { patch, row, column }),
+      });
+    });
+    marks.splice(0, marks.length, ...squares);
+    markChosen(marks, chosen, chosen);
+    group.replaceChildren(...squares);
+  }
 
   function setGrid(found) {
     grid = found;
@@ -117,16 +141,12 @@ function photograph({ data, width, height }, pick) {
       "d", `M0 ${high}H${wide}V0H${width}V${height}H0z`,
     );
     outline.set({ width: size, height: size });
-    const squares = Array.from({ length: patches }, (_, patch) => {
-      const [row, column] = [Math.floor(patch / columns), patch % columns];
-      return svg("rect", {
-        role: "radio", class: "patch", x: column * size, y: row * size,
-        width: size, height: size, "aria-label":
-          sentence(WORDS.patch, { patch, row, column }),
-      });
-    });
-    marks.splice(0, marks.length, ...squares);
-    group.replaceChildren(...squares);
+    // Thousands take longer than a frame: they wait until the slider rests.
+    clearTimeout(making);
+    marks.length = 0;
+    group.replaceChildren();
+    if (patches <= FEW) makeMarks();
+    else making = setTimeout(makeMarks, RESTS_MS);
   }
   choosable(group, marks, (index, key) => {
     const { columns, patches } = grid;
@@ -154,10 +174,11 @@ function photograph({ data, width, height }, pick) {
       x: (patch % columns) * size, y: Math.floor(patch / columns) * size,
     });
     root.classList.toggle("taken-for", own.size > 0);
-    markChosen(marks, patch, patch);
+    chosen = patch;
+    markChosen(marks, chosen, chosen);
     return own.size;
   }
-  return { root, setGrid, update };
+  return { root, setGrid, update, dispose: () => clearTimeout(making) };
 }
 
 function enlarged({ look, pick }) {
@@ -237,7 +258,7 @@ function allRows(pick) {
   function setNumbers(count, numbers) {
     rows = count;
     drawing.setAttribute("viewBox", `0 0 1 ${rows}`);
-    paintNumbers(canvas, rows, numbers.length, (n) => numbers[n]);
+    paintNumbers(canvas, rows, numbers.length, (n) => numbers[n], true);
   }
   function update(patch, name) {
     line.set({ y: patch });
