@@ -33,7 +33,7 @@ function gridOf(batch, name, cell) {
   // `shareOf` gives the change of a cell as a share of the largest.
   function mark(shareOf) {
     triangles.forEach((path, i) =>
-      path.setAttribute("d", triangle(places[i], shareOf(i))));
+      put(path, "d", triangle(places[i], shareOf(i))));
   }
   return { root, group, cells, mark };
 }
@@ -114,8 +114,8 @@ function normGrids(batch, { pick, look }) {
 
   function paint(cells, shown, lit, ends) {
     cells.forEach((cell, at) => {
-      cell.dataset.value = shown[at];
-      cell.setAttribute("fill-opacity", strength(shown[at], ...ends));
+      put(cell, "data-value", String(shown[at]));
+      put(cell, "fill-opacity", String(strength(shown[at], ...ends)));
       cell.classList.toggle("lit", lit(at));
     });
   }
@@ -127,7 +127,7 @@ function normGrids(batch, { pick, look }) {
     markChosen(inputCells, chosen, chosen);
     inputCells.forEach((cell, at) => {
       const { sample, token, feature } = batch.place(at);
-      cell.setAttribute("aria-label", sentence(WORDS.cell, {
+      put(cell, "aria-label", sentence(WORDS.cell, {
         sample: sample + 1, token: token + 1, feature: feature + 1,
         value: tidy(edited[at]),
       }));
@@ -144,7 +144,8 @@ function normGrids(batch, { pick, look }) {
     });
     const { sample, token, feature } = batch.place(chosen);
     fill(ring, { x: feature, y: token }, []);
-    inputs[sample].root.append(ring);
+    const around = inputs[sample].root;
+    if (ring.parentNode !== around) around.append(ring);
   }
   return { root, update };
 }
