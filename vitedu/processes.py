@@ -91,6 +91,9 @@ def replicated(model: nn.Module) -> Iterator[nn.Module]:
     For one process that is the model itself. Otherwise the weights of the
     first process are copied to all. At the end the processes are let go; the
     model stays.
+
+    Raises:
+        TypeError: `model` is no module.
     """
     require.instance("model", model, nn.Module)
     if number_of_processes() == 1:

@@ -113,7 +113,7 @@ function render({ model, el }) {
   const letters = letterTable();
   const tiles = { step: tile("step"), right: tile("right") };
   const mapsRoot = html("div", { class: "maps" });
-  let [trainer, previous, maps, tested, told, sequence, begun, rate] = [];
+  let [trainer, previous, maps, tested, told, sequence, begunWith, rate] = [];
   let playing = false;
 
   function start() {
@@ -125,10 +125,10 @@ function render({ model, el }) {
     const { learningRate, ...others } = settings;
     const beginning = JSON.stringify(others);
     // Before the first step, the rate has changed nothing yet.
-    if (!trainer || trainer.steps || begun !== beginning) {
+    if (!trainer || trainer.steps || begunWith !== beginning) {
       trainer = makeTrainer(others);
       tested = trainer.evaluate();
-      begun = beginning;
+      begunWith = beginning;
     }
     rate = learningRate;
     [told, sequence] = [0, 0];
