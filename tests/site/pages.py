@@ -95,7 +95,7 @@ class Html(HTMLParser):
 
 
 def start_explorers(page: Page) -> None:
-    """Go to each place of an explorer until it is there."""
+    """Go to each place of an explorer until all are there."""
     for place in page.locator(".vitedu-widget").all():
         explorer = place.locator(".vitedu-explorer")
         for _ in range(50):
@@ -105,6 +105,10 @@ def start_explorers(page: Page) -> None:
                 break
             page.wait_for_timeout(100)
         expect(explorer).to_be_visible()
+    views = page.locator(f'script[type="{VIEW}"]').count()
+    expect(page.locator(".vitedu-widget .vitedu-explorer")).to_have_count(
+        views
+    )
 
 
 @cache

@@ -151,9 +151,7 @@ def test_the_site_works_in_a_folder_of_a_host(below, browser):
     expect(page).to_have_title(re.compile("From Transformer to ViT"))
     page.goto(below + CHAPTER)
     start_explorers(page)
-    views = page.locator('script[type$="widget-view+json"]').count()
-    expect(page.locator(".vitedu-explorer")).to_have_count(views)
-    assert views
+    assert page.locator(".vitedu-explorer").count()
     page.goto(f"{below}search.html?q=softmax")
     first = page.locator("#search-results li p.context").first
     expect(first).to_contain_text(re.compile("softmax", re.IGNORECASE))
