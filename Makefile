@@ -54,9 +54,9 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
 
-matrix: $(VENV)/.installed-dev ## run the book under other versions
+matrix: $(VENV)/.installed-dev ## run the book under other versions: MATRIX=--help
 	$(BIN)/pip install --quiet -r requirements-matrix.txt
-	$(BIN)/python -m tools.matrix
+	$(BIN)/python -m tools.matrix $(MATRIX)
 
 rerun: $(VENV)/.installed-dev ## run and interrupt every cell again, compare
 	$(BIN)/python -m tools.rerun

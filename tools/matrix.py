@@ -1,8 +1,8 @@
 """Try the book with other versions of Python and of what it depends on.
 
-    python -m tools.matrix                        every row of the table
-    python -m tools.matrix --only "3.12 locked"   that row, or several
-    python -m tools.matrix --runs 1               each chapter once, not twice
+    make matrix                                   every row of the table
+    make matrix MATRIX='--only "3.12 locked"'     that row, or several
+    make matrix MATRIX="--runs 1"                 each chapter once, not twice
 
 For each row, uv makes an environment under `_build/matrix` and installs what
 `requirements.txt` asks for, in the versions that the row names. The tests of
