@@ -6,10 +6,12 @@ typed into each text field. Where little of that changes anything, the mouse
 moves over the whole explorer. The clock runs in the page, from the moment
 when the browser hands the move to the page until it has drawn the first frame
 that differs. Up to 16 ms, every frame of a screen with 60 frames a second
-shows the newest move. A slider is dragged without a rest; elsewhere a rest
-follows each move, as only the page can tell which of them changes anything:
-an answer later than that would belong to the next. What follows outside of
-the page's thread, composing and the screen itself, is not in it.
+shows the newest move. The browser hands over what a mouse does as a frame
+begins, but a key at once: what then passes before the frame begins is the
+screen's, and does not count. A slider is dragged without a rest; elsewhere a
+rest follows each move, as only the page can tell which of them changes
+anything: an answer later than that would belong to the next. What follows
+outside of the page's thread, composing and the screen itself, is not in it.
 """
 
 import random
@@ -33,12 +35,16 @@ ENOUGH = 100
 TIMES = 8
 SPACE = 8
 LINE, MOST_LINES = 60, 30  # pixels between lines, lines
+ROUNDS, STEPS = 30, 5  # rounds over marks, steps to each side
 REST = 60  # ms, three frames and a bit
 SETTLED = 2000  # ms
-# A frame's drawing is over when the message arrives that it posted first.
+# A frame's drawing is over when the message arrives that it posted first. An
+# event is over when it has bubbled up: no explorer answers in a task of its
+# own, other than a frame.
 # Two frames without a change: the move has changed nothing.
 CLOCK = """root => {
-  let start = null, frames = 0, changed = false;
+  let start = null, frames = 0, changed = false, handled, frameBegan;
+  const { port1, port2 } = new MessageChannel();
   globalThis.answers = [];
   new MutationObserver((records) => {
     changed ||= records.some(
@@ -48,7 +54,9 @@ CLOCK = """root => {
     subtree: true, childList: true, attributes: true, characterData: true,
   });
   const begin = (time) => {
-    if (start === null) [start, frames, changed] = [time, 0, false];
+    if (start !== null) return;
+    [start, frames, changed, handled, frameBegan] =
+      [time, 0, false, Infinity, null];
   };
   // A slider and a text say themselves whether a move has changed them.
   let moved;
@@ -58,14 +66,29 @@ CLOCK = """root => {
       if (!target.matches?.("input")) begin(moved);
     }, { capture: true });
   }
-  addEventListener("input", () => begin(moved), { capture: true });
-  const { port1, port2 } = new MessageChannel();
+  let first;
+  addEventListener("input", () => {
+    first = start === null;
+    begin(moved);
+  }, { capture: true });
+  addEventListener("keydown", () => (handled = performance.now()));
+  // A slider may round to the value that it had.
+  const said = new WeakMap();
+  addEventListener("input", ({ target }) => {
+    if (target.type === "text") handled = performance.now();
+    if (target.type !== "range") return;
+    if (first && said.get(target) === target.ariaValueText) start = null;
+    said.set(target, target.ariaValueText);
+  });
   port1.onmessage = () => {
-    if (start === null) return;
-    if (changed) answers.push(performance.now() - start);
+    // Without its beginning, the frame began before the event.
+    if (start === null || frameBegan === null) return;
+    const waited = Math.max(0, frameBegan - handled);
+    if (changed) answers.push(performance.now() - start - waited);
     if (changed || (frames += 1) > 2) start = null;
   };
   requestAnimationFrame(function frame() {
+    frameBegan ??= performance.now();
     port2.postMessage(null);
     requestAnimationFrame(frame);
   });
@@ -177,15 +200,16 @@ def cross(page: Page, control: Locator) -> Iterator[None]:
 
 
 def choose(page: Page, control: Locator) -> Iterator[None]:
-    """Go from mark to mark with the arrow keys, and back."""
+    """Go from mark to mark with the arrow keys, around and around."""
     stop = control.locator("[role=radio][tabindex='0']")
     if not stop.count():  # the keyboard comes to it from another group
         return
     stop.focus()
-    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
-        for _ in range(MOVES // 3):
-            page.keyboard.press(key)
-            page.wait_for_timeout(REST)
+    for _ in range(ROUNDS):
+        for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+            for _ in range(STEPS):
+                page.keyboard.press(key)
+                page.wait_for_timeout(REST)
         yield
 
 
