@@ -176,6 +176,12 @@ function render({ model, el }) {
       column: patch % grid.columns,
     };
   }
+  // The photograph's numbers at these places.
+  function numbersAt(places) {
+    const found = new Uint8Array(places.length);
+    for (let n = 0; n < found.length; n += 1) found[n] = data[places[n]];
+    return found;
+  }
   // Calls `draw` if one of these values is another than the last time.
   function anew(name, values, draw) {
     const key = values.join();
@@ -188,9 +194,7 @@ function render({ model, el }) {
     const [size, order, cut] = TRAITS.map((name) => model.get(name));
     anew("cut", [size, order, cut], () => {
       grid = cutUp(image, { size, order, cut });
-      all.setNumbers(
-        grid.patches, Uint8Array.from(grid.sources, (at) => data[at]),
-      );
+      all.setNumbers(grid.patches, numbersAt(grid.sources));
       slider.setMax(grid.values - 1);
     });
     anew("size", [size], () => photo.setGrid(grid));
@@ -198,8 +202,8 @@ function render({ model, el }) {
     const from = patch * grid.values;
     const sources = grid.sources.subarray(from, from + grid.values);
     anew("patch", [size, order, cut, patch], () => {
-      numbers = Uint8Array.from(sources, (at) => data[at]);
-      channels = Uint8Array.from(sources, (at) => at % CHANNELS);
+      numbers = numbersAt(sources);
+      channels = sources.map((source) => source % CHANNELS);
       pixels = photo.update(patch, cut === "patches" ? [] : sources);
       zoom.setPatch(grid, numbers);
       row.setNumbers(numbers, channels);

@@ -3,24 +3,11 @@
 
 const CHANNELS = 3;
 
-// The index of a number in a picture that is flattened in an order, and back.
-const ORDERS = {
-  "c p1 p2": {
-    index: ([row, column, channel], height, width) =>
-      (channel * height + row) * width + column,
-    parts: (index, height, width) => [
-      Math.floor(index / width) % height, index % width,
-      Math.floor(index / (height * width)),
-    ],
-  },
-  "p1 p2 c": {
-    index: ([row, column, channel], height, width) =>
-      (row * width + column) * CHANNELS + channel,
-    parts: (index, height, width) => [
-      Math.floor(index / (CHANNELS * width)),
-      Math.floor(index / CHANNELS) % width, index % CHANNELS,
-    ],
-  },
+// How far apart rows, columns and channels stand in a picture that is flattened
+// in an order.
+const STRIDES = {
+  "c p1 p2": (height, width) => [width, 1, height * width],
+  "p1 p2 c": (height, width) => [CHANNELS * width, CHANNELS, 1],
 };
 
 // The row in the photograph of the pixel in row p1 of a patch in row i of the
@@ -36,36 +23,47 @@ function cutUp({ height, width }, { size, order, cut }) {
   const [rows, columns] = [height, width].map((s) => Math.floor(s / size));
   const [high, wide] = [rows * size, columns * size];
   const values = CHANNELS * size * size;
-  const { index, parts } = ORDERS[order];
-  const whole = ORDERS["p1 p2 c"].index;
-  const along = ALONG[cut];
+  const strides = STRIDES[order];
+  const [ofRow, ofColumn, ofChannel] = strides(size, size);
 
-  function source(n) {
-    // Memory in equal pieces: nothing is moved.
-    if (!along) return whole(parts(n, high, wide), height, width);
-    const patch = Math.floor(n / values);
-    const [p1, p2, channel] = parts(n % values, size, size);
-    const row = along(Math.floor(patch / columns), p1, size, rows);
-    const column = along(patch % columns, p2, size, columns);
-    return whole([row, column, channel], height, width);
-  }
-  // A number stands in each patch as far from the first as in patch 0.
-  function sources() {
+  // The numbers of `down` x `across` pieces, each of `tall` x `broad` pixels.
+  function sources(along, down, across, tall, broad) {
     const found = new Int32Array(rows * columns * values);
-    const count = along ? values : found.length;
-    for (let n = 0; n < count; n++) found[n] = source(n);
-    for (let from = count; from < found.length; from += count) {
-      const first = source(from);
-      for (let n = 0; n < count; n++) found[from + n] = first + found[n];
+    const [toRow, toColumn, toChannel] = strides(tall, broad);
+    const whole = CHANNELS * tall * broad;
+    for (let i = 0; i < down; i += 1) {
+      for (let j = 0; j < across; j += 1) {
+        for (let p1 = 0; p1 < tall; p1 += 1) {
+          const line = along(i, p1, tall, down) * width;
+          const to = (i * across + j) * whole + p1 * toRow;
+          for (let p2 = 0; p2 < broad; p2 += 1) {
+            const from = CHANNELS * (line + along(j, p2, broad, across));
+            for (let c = 0; c < CHANNELS; c += 1) {
+              found[to + p2 * toColumn + c * toChannel] = from + c;
+            }
+          }
+        }
+      }
     }
     return found;
   }
   return {
     size, rows, columns, values, high, wide,
     patches: rows * columns, down: height - high, right: width - wide,
-    sources: sources(),
-    placeOf: (p1, p2, channel) => index([p1, p2, channel], size, size),
-    partsOf: (place) => parts(place, size, size),
-    origin: (at) => ORDERS["p1 p2 c"].parts(at, height, width),
+    // A reshape takes the memory in equal pieces: nothing is moved, as if all
+    // were one patch.
+    sources: cut === "reshape"
+      ? sources(ALONG.patches, 1, 1, high, wide)
+      : sources(ALONG[cut], rows, columns, size, size),
+    placeOf: (p1, p2, channel) =>
+      p1 * ofRow + p2 * ofColumn + channel * ofChannel,
+    partsOf: (place) => [
+      Math.floor(place / ofRow) % size, Math.floor(place / ofColumn) % size,
+      Math.floor(place / ofChannel) % CHANNELS,
+    ],
+    origin: (at) => [
+      Math.floor(at / (CHANNELS * width)), Math.floor(at / CHANNELS) % width,
+      at % CHANNELS,
+    ],
   };
 }

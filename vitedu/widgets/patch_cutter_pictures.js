@@ -8,9 +8,8 @@ const MARK = [255, 221, 0];
 const DIMMED = 0.45;
 // How much a number lightens the colours that it is not.
 const OTHERS = 0.35;
-// So many marks are made at once; more when the size has not changed so long.
-const FEW = 256;
-const RESTS_MS = 150;
+// The marks are made anew when the size has not changed for so long.
+const RESTS_MS = 300;
 
 // A canvas of pixels under a drawing with the coordinates of its `viewBox`.
 function layers(name, canvas, ...drawn) {
@@ -24,46 +23,56 @@ function layers(name, canvas, ...drawn) {
   return { root, drawing, resize };
 }
 
-// `level` gives the brightness of a channel of the i-th pixel, 0 to 255. With
-// `grey`, all channels have that of the first.
-function paint(canvas, level, grey = false) {
+// `level` gives the brightness of a channel of the i-th pixel, 0 to 255.
+function paint(canvas, level) {
   const { width, height } = canvas;
   const context = canvas.getContext("2d");
   const pixels = context.createImageData(width, height);
+  const { data } = pixels;
   for (let i = 0; i < width * height; i += 1) {
-    for (let c = 0; c < CHANNELS; c += 1) {
-      pixels.data[4 * i + c] = grey && c ? pixels.data[4 * i] : level(i, c);
-    }
-    pixels.data[4 * i + 3] = 255;
+    for (let c = 0; c < CHANNELS; c += 1) data[4 * i + c] = level(i, c);
+    data[4 * i + 3] = 255;
   }
   context.putImageData(pixels, 0, 0);
 }
 
-// Numbers in `rows` rows; `level` gives a channel's brightness for the n-th.
-function paintNumbers(canvas, rows, count, level, grey = false) {
-  const depth = grey ? 1 : CHANNELS;
-  const columns = count / rows;
-  const width = Math.min(columns, MOST_COLUMNS);
-  fill(canvas, { width, height: rows }, []);
-  if (width === columns) {
-    paint(canvas, level, grey);
-    return;
+// The same rows in `width` columns: the means of the numbers that share one.
+function narrowed(numbers, rows, width) {
+  const columns = numbers.length / rows;
+  if (width === columns) return numbers;
+  const place = new Uint32Array(columns);
+  const together = new Uint32Array(width);
+  for (let column = 0; column < columns; column += 1) {
+    place[column] = Math.floor((column * width) / columns);
+    together[place[column]] += 1;
   }
-  const place = Int32Array.from(
-    { length: columns }, (_, column) => Math.floor((column * width) / columns),
-  );
-  const together = new Float64Array(width);
-  for (const at of place) together[at] += 1;
-  const sums = new Float64Array(depth * width * rows);
-  for (let n = 0, row = 0; row < rows; row += 1) {
+  const means = new Float64Array(width * rows);
+  for (let row = 0, n = 0; row < rows; row += 1) {
     for (let column = 0; column < columns; column += 1, n += 1) {
-      const at = depth * (row * width + place[column]);
-      for (let c = 0; c < depth; c += 1) sums[at + c] += level(n, c);
+      const at = place[column];
+      means[row * width + at] += numbers[n] / together[at];
     }
   }
-  paint(
-    canvas, (i, c) => sums[depth * i + c] / together[i % width], grey,
+  return means;
+}
+
+// Paints numbers, 0 to 255, in rows below each other: one list in grey, or one
+// list for each colour.
+function paintNumbers(canvas, rows, ...colours) {
+  const width = Math.min(colours[0].length / rows, MOST_COLUMNS);
+  const [reds, greens = reds, blues = reds] = colours.map(
+    (numbers) => narrowed(numbers, rows, width),
   );
+  const pixels = new ImageData(width, rows);
+  const { data } = pixels;
+  for (let i = 0, at = 0; i < width * rows; i += 1, at += 4) {
+    data[at] = reds[i];
+    data[at + 1] = greens[i];
+    data[at + 2] = blues[i];
+    data[at + 3] = 255;
+  }
+  fill(canvas, { width, height: rows }, []);
+  canvas.getContext("2d").putImageData(pixels, 0, 0);
 }
 
 // Tells which of `rows` x `columns` cells is pointed at. A mouse looks; a
@@ -130,8 +139,9 @@ function photograph({ data, width, height }, pick) {
   }
 
   function setGrid(found) {
+    const first = !grid;
     grid = found;
-    const { size, rows, columns, patches, high, wide } = grid;
+    const { size, rows, columns, high, wide } = grid;
     const steps = (count) => [...Array(count + 1).keys()].map((i) => i * size);
     lines.set({
       d: steps(rows).map((y) => `M0 ${y}H${wide}`).join("")
@@ -141,11 +151,11 @@ function photograph({ data, width, height }, pick) {
       "d", `M0 ${high}H${wide}V0H${width}V${height}H0z`,
     );
     outline.set({ width: size, height: size });
-    // Thousands take longer than a frame: they wait until the slider rests.
+    // They take longer than a frame: they wait until the slider rests.
     clearTimeout(making);
     marks.length = 0;
     group.replaceChildren();
-    if (patches <= FEW) makeMarks();
+    if (first) makeMarks();
     else making = setTimeout(makeMarks, RESTS_MS);
   }
   choosable(group, marks, (index, key) => {
@@ -230,8 +240,14 @@ function patchRow({ look, pick }) {
   function setNumbers(numbers, channels) {
     count = numbers.length;
     drawing.setAttribute("viewBox", `0 0 ${count} 1`);
-    paintNumbers(canvas, 1, count, (n, c) =>
-      numbers[n] * (c === channels[n] ? 1 : OTHERS));
+    const colours = [0, 1, 2].map((c) => {
+      const levels = new Float64Array(count);
+      for (let n = 0; n < count; n += 1) {
+        levels[n] = numbers[n] * (c === channels[n] ? 1 : OTHERS);
+      }
+      return levels;
+    });
+    paintNumbers(canvas, 1, ...colours);
   }
   // Where the three numbers of a pixel stand; one of them is looked at.
   function update(places, looked, name) {
@@ -258,7 +274,7 @@ function allRows(pick) {
   function setNumbers(count, numbers) {
     rows = count;
     drawing.setAttribute("viewBox", `0 0 1 ${rows}`);
-    paintNumbers(canvas, rows, numbers.length, (n) => numbers[n], true);
+    paintNumbers(canvas, rows, numbers);
   }
   function update(patch, name) {
     line.set({ y: patch });
