@@ -58,7 +58,7 @@ SEARCH_ALL = """
   const translator = translatorOf({ get: (name) => state[name] });
   return cases.map(([number, size, alpha]) => {
     const { found, steps } = search(
-      translator, number, { method: "beam", size, alpha, seed: 0 });
+      writerOf(translator, number), { method: "beam", size, alpha, seed: 0 });
     return [
       found.map(({ ids, logProb, score }) => [logProb, score, ...ids]),
       steps.map(({ alive }) => alive.map(({ ids }) => ids)),

@@ -135,7 +135,7 @@ function render({ model, el }) {
   const title = titled("");
   const cost = noted("");
   const stage = html("div", { class: "stage" });
-  let [found, searched] = [];
+  let [writer, found, searched] = [];
 
   const shownStep = () => Math.min(model.get("step"), found.steps.length);
 
@@ -153,16 +153,15 @@ function render({ model, el }) {
     const asked = [number, method, size, alpha, temperature, seed].join();
     if (asked === searched) return;
     searched = asked;
-    found = search(
-      translator, number, { method, size, alpha, temperature, seed },
-    );
+    if (writer?.number !== number) writer = writerOf(translator, number);
+    found = search(writer, { method, size, alpha, temperature, seed });
   }
 
   function showStep({ alive, candidates, found: finished }) {
     const note = sentence(WORDS.candidateNotes[model.get("method")], {
       count: candidates.length,
     });
-    stage.replaceChildren(
+    renew(stage, [
       panel("of-prefixes",
         titled(alive.length === 1 ? WORDS.onePrefix : WORDS.prefixes),
         prefixTable(translator, alive)),
@@ -171,7 +170,7 @@ function render({ model, el }) {
       panel("of-found", titled(WORDS.found), ...onlyTheBest(),
         finished.length
           ? foundTable(translator, finished) : noted(WORDS.none)),
-    );
+    ]);
     const [best] = candidates;
     return {
       ...countFates(candidates), alive: alive.length,
@@ -193,14 +192,14 @@ function render({ model, el }) {
     const right = englishWords(model.get("number")).join(" ");
     const isRight = words.length < best.ids.length
       && textOf(translator, words) === right;
-    stage.replaceChildren(
+    renew(stage, [
       panel("of-found", titled(WORDS.found), ...onlyTheBest(),
         foundTable(translator, found.found),
         html("p", {
           class: "verdict", text: sentence(WORDS[isRight ? "right" : "wrong"],
             { right, subject: WORDS.subjects[method] }),
         })),
-    );
+    ]);
     return {
       what: WORDS.whats[method], best: textOf(translator, words),
       total: minus(best.logProb),

@@ -59,26 +59,40 @@ function outOfReach(found, size, logProb, divisor) {
   return found.length >= size && logProb / divisor <= found[size - 1].score;
 }
 
+// What the model says of one number: `after` tells what may follow a prefix,
+// {logProbs, past}. That does not depend on the search; the model is asked once.
+function writerOf(translator, number) {
+  const { memory } = translator.read([...chineseNumeral(number)]);
+  const known = new Map();
+  function after({ ids, past }) {
+    const key = ids.join();
+    if (!known.has(key)) {
+      known.set(key, translator.next(memory, past, ids.at(-1)));
+    }
+    return known.get(key);
+  }
+  const nothing = { ids: [MARKS.bos], logProb: 0, past: translator.nothing };
+  return { number, nothing, after, maxLength: translator.maxLength };
+}
+
 // A step is {alive, candidates, found, cost}: the prefixes, what may follow
 // with its fate, what is finished after it, tokens read by the decoder so far.
-function search(translator, number, how) {
+function search(writer, how) {
   const { method, temperature, seed } = how;
   const beam = method === "beam";
   const size = beam ? how.size : 1;
   const alpha = beam ? how.alpha : 0;
-  const longest = lengthDivisor(translator.maxLength, alpha);
+  const longest = lengthDivisor(writer.maxLength, alpha);
   const random = uniformNumbers(seed);
-  const { memory } = translator.read([...chineseNumeral(number)]);
-  let alive = [{ ids: [MARKS.bos], logProb: 0, past: translator.nothing }];
+  let alive = [writer.nothing];
   let found = [];
   let cost = { cached: 0, whole: 0 };
   const steps = [];
   while (alive.length) {
-    const next = alive.map(({ ids, past }) =>
-      translator.next(memory, past, ids.at(-1)));
+    const next = alive.map(writer.after);
     const { length } = alive[0].ids;
     const ends = ({ id }) =>
-      id === MARKS.eos || length === translator.maxLength;
+      id === MARKS.eos || length === writer.maxLength;
     const ranked = rankCandidates(
       alive, next, method === "sample" ? temperature : undefined,
     );
