@@ -68,7 +68,7 @@ function patchMap(data, pickPatch, pickClass) {
   );
 
   function update(weights, { head, image, query, byClass, reach, uniform }) {
-    photo.setAttribute("href", pictureUrls[image]);
+    put(photo, "href", pictureUrls[image]);
     const shown = weights.subarray(prefix);
     const largest = Math.max(...shown);
     inside.style.color = headColour(head);

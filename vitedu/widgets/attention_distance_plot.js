@@ -127,10 +127,10 @@ function headPlot(data, pick) {
       ghosts[index].style.transform = moved(at, low);
       // No line that a scale makes longer: while it grows, a browser keeps a
       // picture of it at that scale, and may have no memory left to draw.
-      stems[index].setAttribute("d", `M${at} ${low}V${high}`);
+      put(stems[index], "d", `M${at} ${low}V${high}`);
       marks[index].style.transform = moved(at, high);
-      marks[index].dataset.distance = now;
-      marks[index].setAttribute("aria-label", sentence(WORDS.dot, {
+      put(marks[index], "data-distance", String(now));
+      put(marks[index], "aria-label", sentence(WORDS.dot, {
         layer: layer + 1, head: head + 1, distance: pixelText(now),
       }));
     }

@@ -52,11 +52,14 @@ function renew(node, children) {
   for (const left of own.slice(children.length)) left.remove();
 }
 
+// By their names: a browser makes an object for each that is asked for as a node.
 function renewAttributes(node, model) {
-  for (const { name } of [...node.attributes]) {
+  for (const name of node.getAttributeNames()) {
     if (!model.hasAttribute(name)) node.removeAttribute(name);
   }
-  for (const { name, value } of model.attributes) put(node, name, value);
+  for (const name of model.getAttributeNames()) {
+    put(node, name, model.getAttribute(name));
+  }
 }
 
 // The frame of an explorer, with the line that says its current reading. The
@@ -133,8 +136,9 @@ function range({ label, min, max, step = 1, value, log, format, onInput }) {
   function set(number) {
     current = number;
     input.value = log ? Math.log(number / min) / Math.log(max / min) : number;
-    write(output, format(number));
-    input.setAttribute("aria-valuetext", format(number));
+    const said = String(format(number));
+    write(output, said);
+    put(input, "aria-valuetext", said);
   }
   function move(number) {
     set(rounded(number));
@@ -152,8 +156,8 @@ function range({ label, min, max, step = 1, value, log, format, onInput }) {
   }
   // For a slider whose end depends on another; not for one with `log`.
   function setMax(number) {
+    if (number !== max) input.max = number;
     max = number;
-    input.max = number;
   }
   set(value);
   return { root, input, set, setMax };

@@ -144,7 +144,7 @@ function normGrids(batch, { pick, look }) {
     });
     const { sample, token, feature } = batch.place(chosen);
     fill(ring, { x: feature, y: token }, []);
-    const around = inputs[sample].root;
+    const around = inputs[sample].group;
     if (ring.parentNode !== around) around.append(ring);
   }
   return { root, update };
