@@ -36,6 +36,27 @@ addEventListener("DOMContentLoaded", () => {
   }
 });
 
+// Tells the style sheet when the browser knows the heights of all sections.
+// With another width they are others.
+addEventListener("load", async () => {
+  "use strict";
+
+  const RESTS_MS = 500;
+  const { classList } = document.documentElement;
+  let [width, timer] = [];
+
+  function wait() {
+    if (innerWidth === width) return;
+    width = innerWidth;
+    classList.remove("laid-out");
+    clearTimeout(timer);
+    timer = setTimeout(() => classList.add("laid-out"), RESTS_MS);
+  }
+  await document.fonts.ready;
+  addEventListener("resize", wait);
+  wait();
+});
+
 // Excerpts of what was found are fetched, which a browser forbids on disk.
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

@@ -12,6 +12,10 @@ from playwright.sync_api import expect
 PHONE = {"width": 390, "height": 844}
 # What Google calls good is below 0.1.
 LARGEST_SHIFT = 0.02
+LONG = "chapters/06-residuals-norms-feed-forward.html"
+FIRST = "why-can-more-layers-be-worse"
+DRAWN = """(id) => document.querySelector(`#${id} p`)
+  .checkVisibility({ contentVisibilityAuto: true })"""
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)
@@ -156,19 +160,39 @@ def expect_nothing_wider_than_the_phone(page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_desktop_draws_what_is_near_and_finds_what_is_far(open_page):
+    page = open_page(LONG)
+    page.locator("html.laid-out").wait_for()
+    assert page.evaluate(DRAWN, FIRST)
+    assert not page.evaluate(DRAWN, "summary")
+    places = page.locator(".bd-article section section[id]").evaluate_all(
+        "sections => sections.map(({ id }) => id)"
+    )
+    assert "summary" in places
+    for place in places:
+        page.evaluate("id => { scrollTo(0, 0); location.hash = id; }", place)
+        page.wait_for_function(
+            """(id) => {
+              const { scrollHeight } = document.documentElement;
+              const { top } = document.getElementById(id)
+                .getBoundingClientRect();
+              return (0 <= top && top < 100)
+                || scrollY + innerHeight >= scrollHeight - 1;
+            }""",
+            arg=place,
+        )
+    assert not page.evaluate(DRAWN, FIRST)
+    # In another width the heights are others: all are laid out once more.
+    page.set_viewport_size({"width": 1000, "height": 900})
+    page.locator("html:not(.laid-out)").wait_for()
+    assert page.evaluate(DRAWN, FIRST)
+
+
 @pytest.mark.parametrize("place", ["exercises", "summary"])
 def test_a_phone_draws_what_is_near_and_finds_what_is_far(open_page, place):
-    page = open_page(f"chapters/06-residuals-norms-feed-forward.html#{place}")
-    drawn = """(id) => document.querySelector(`#${id} p`)
-      .checkVisibility({ contentVisibilityAuto: true })"""
-    first = "why-can-more-layers-be-worse"
-    assert page.evaluate(drawn, first)  # a desktop draws everything
-    path = page.url
-    page.set_viewport_size(PHONE)
-    page.goto("about:blank")
-    page.goto(path)
-    assert page.evaluate(drawn, place)
-    assert not page.evaluate(drawn, first)
+    page = open_page(f"{LONG}#{place}", **PHONE)
+    assert page.evaluate(DRAWN, place)
+    assert not page.evaluate(DRAWN, FIRST)
     heading = page.locator(f"#{place}")
     assert 0 <= heading.bounding_box()["y"] < 100
     # What is read stays where it is while what is above gets its height.
