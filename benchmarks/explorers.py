@@ -36,7 +36,9 @@ TIMES = 8
 SPACE = 8
 LINE, MOST_LINES = 60, 30  # pixels between lines, lines
 ROUNDS, STEPS = 30, 5  # rounds over marks, steps to each side
-REST = 60  # ms, three frames and a bit
+# ms, three frames and a bit. A key is pressed as long, as by a finger: if it
+# came up at once, the browser would put off the clock until the frame after.
+REST = 60
 SETTLED = 2000  # ms
 # A frame's drawing is over when the message arrives that it posted first. An
 # event is over when it has bubbled up: no explorer answers in a task of its
@@ -208,8 +210,7 @@ def choose(page: Page, control: Locator) -> Iterator[None]:
     for _ in range(ROUNDS):
         for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
             for _ in range(STEPS):
-                page.keyboard.press(key)
-                page.wait_for_timeout(REST)
+                page.keyboard.press(key, delay=REST)
         yield
 
 
@@ -223,13 +224,14 @@ def walk(page: Page, start: Point, end: Point, moves: int) -> None:
 
 
 def write(page: Page, control: Locator) -> Iterator[None]:
-    """Type numbers, and delete them."""
+    """Type numbers, and delete them, again and again."""
     control.fill("")
-    for number in ("12345", "67", "9080"):
-        control.press_sequentially(number, delay=50)
-        for _ in number:
-            control.press("Backspace")
-        yield
+    for _ in range(TIMES):
+        for number in ("12345", "67", "9080"):
+            control.press_sequentially(number, delay=REST)
+            for _ in number:
+                control.press("Backspace", delay=REST)
+            yield
 
 
 CONTROLS = {
