@@ -186,9 +186,18 @@ def test_a_desktop_draws_what_is_near_and_finds_what_is_far(open_page):
         )
     assert not page.evaluate(DRAWN, FIRST)
     # In another width the heights are others: all are laid out once more.
+    page.evaluate(
+        f"""(id) => {{
+          const drawn = {DRAWN};
+          new MutationObserver(([{{ target }}]) => {{
+            if (target.classList.contains("laid-out")) return;
+            globalThis.drawnAnew = drawn(id);
+          }}).observe(document.documentElement, {{ attributes: true }});
+        }}""",
+        FIRST,
+    )
     page.set_viewport_size({"width": 1000, "height": 900})
-    page.locator("html:not(.laid-out)").wait_for()
-    assert page.evaluate(DRAWN, FIRST)
+    page.wait_for_function("globalThis.drawnAnew")
 
 
 def test_columns_keep_their_places_while_rows_arrive(open_page):
