@@ -185,6 +185,16 @@ def test_beam_search_is_that_of_the_library(show, model, number, size, alpha):
         assert going == [row[1:] for row in after["prefixes"]]
 
 
+def test_what_the_model_has_said_serves_the_next_search_of_its_number(show):
+    model = trained_model()
+    page = show(make(model, method="beam", beam_size=2, length_penalty=0.6))
+    page.get_by_label("Beam size").press("End")
+    expect_steps(each_step(page), search(model, 26, 5, 0.6)[1])
+    page.get_by_label("Number, 0 to 99,999,999", exact=True).fill("96")
+    expect_published(explorer_of(page), number=96, step=0)
+    expect_steps(each_step(page), search(model, 96, 5, 0.6)[1])
+
+
 def test_many_searches_find_what_the_library_finds(browser, root):
     # Flat chances: sentences end everywhere, and overtake each other.
     model = make_model(4, num_layers=1, norm_first=True, dropout=0.0)
