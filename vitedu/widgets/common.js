@@ -52,7 +52,7 @@ function renew(node, children) {
   for (const left of own.slice(children.length)) left.remove();
 }
 
-// By their names: a browser makes an object for each that is asked for as a node.
+// By their names: asked for as nodes, each would need an object of its own.
 function renewAttributes(node, model) {
   for (const name of node.getAttributeNames()) {
     if (!model.hasAttribute(name)) node.removeAttribute(name);
