@@ -3,9 +3,12 @@
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import MagicMock
 
+import nbformat
+import psutil
 import pytest
 import vitedu_book
 from filelock import FileLock
@@ -14,6 +17,38 @@ from vitedu_book import interrupted
 from vitedu_book.execution import drop_half_written
 
 PATIENCE = 60
+# Each notes the process that runs it; the slow one then waits for a file.
+QUICK = """
+import os
+from pathlib import Path
+with Path("quick.txt").open("a") as file: print(os.getpid(), file=file)
+"""
+SLOW = """
+import os, time
+from pathlib import Path
+with Path("slow.txt").open("a") as file: print(os.getpid(), file=file)
+while not Path("go").exists(): time.sleep(0.01)
+print("came to its end")
+"""
+
+
+def wait_until(reached: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not reached():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def is_running(process: int) -> bool:
+    try:
+        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def processes(file: Path) -> list[int]:
+    """Return the processes that have run a chapter, in their order."""
+    return [*map(int, file.read_text().split())] if file.exists() else []
 
 
 def pages(folder: Path) -> dict[str, str]:
@@ -26,9 +61,7 @@ def pages(folder: Path) -> dict[str, str]:
 def test_a_killed_build_leaves_no_half_page(book):  # noqa: F811
     command = Path(sys.executable).with_name("jupyter-book")
     with subprocess.Popen([command, "build", book]) as process:
-        end = time.monotonic() + PATIENCE
-        while "one.html" not in pages(book):
-            assert time.monotonic() < end
+        wait_until(lambda: "one.html" in pages(book))
         process.kill()
     # What a write that was cut short leaves.
     for name, text in pages(book).items():
@@ -39,6 +72,36 @@ def test_a_killed_build_leaves_no_half_page(book):  # noqa: F811
     assert all(text.rstrip().endswith("</html>") for text in found.values())
     assert {"first.html", "one.html", "claims.html"} <= set(found)
     assert not (book / "_build/.unfinished").exists()
+
+
+def test_a_build_killed_in_a_chapter_goes_on_with_that_chapter(book):  # noqa: F811
+    config = book / "_config.yml"
+    config.write_text(config.read_text().replace('"off"', "cache"))
+    toc = book / "_toc.yml"
+    toc.write_text(toc.read_text().replace("claims", "two"))
+    for name, code in (("one", QUICK), ("two", SLOW)):
+        notebook = nbformat.v4.new_notebook(
+            cells=[
+                nbformat.v4.new_markdown_cell(f"# Chapter {name}"),
+                nbformat.v4.new_code_cell(code),
+            ],
+            metadata={"kernelspec": {"name": "python3", "display_name": "P"}},
+        )
+        nbformat.write(notebook, book / f"{name}.ipynb")
+    quick, slow = book / "quick.txt", book / "slow.txt"
+    command = Path(sys.executable).with_name("jupyter-book")
+    with subprocess.Popen([command, "build", book]) as process:
+        wait_until(lambda: processes(slow))
+        process.kill()
+    # Nobody stops the chapter, and it would wait for ever: it stops itself.
+    (kernel,) = processes(slow)
+    wait_until(lambda: not is_running(kernel))
+    (book / "go").touch()
+    done = build(book)
+    assert done.returncode == 0, done.stderr
+    assert len(processes(quick)) == 1
+    assert len(processes(slow)) == 2
+    assert "came to its end" in pages(book)["two.html"]
 
 
 def test_the_second_of_two_builds_says_why_it_stops(book):  # noqa: F811
