@@ -12,7 +12,6 @@ import ast
 import copy
 import io
 import re
-import shutil
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 from vitedu_book.teaching import NUMBERED, guide_file, read_guide
 
+from tools.folders import anew
 from tools.reading import sections
 from vitedu.whole_files import damage_named, write_whole
 
@@ -211,10 +211,10 @@ def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
 
 def write(edition: str, folder: Path) -> None:
     """Write an edition of all chapters into a folder, anew."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    for name, notebook in chapters().items():
-        nbformat.write(make(edition, name, notebook), folder / f"{name}.ipynb")
+    with anew(folder) as part:
+        for name, notebook in chapters().items():
+            made = make(edition, name, notebook)
+            nbformat.write(made, part / f"{name}.ipynb")
 
 
 def pack(path: Path) -> None:

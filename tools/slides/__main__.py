@@ -18,6 +18,7 @@ from string import Template
 
 from vitedu_book.teaching import guide_file, read_guide
 
+from tools.folders import anew
 from tools.slides.deck import Deck, Teacher, read
 from vitedu.whole_files import write_whole
 
@@ -61,19 +62,19 @@ def write(site: Path, folder: Path) -> dict[str, Deck]:
     pages = sorted(site.glob("chapters/[0-9]*.html"))
     if not pages:
         raise ValueError(f"site must hold built chapters, got {str(site)!r}")
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ASSETS, folder / "slides", ignore=_templates)
-    for name in SHARED:
-        _copy(site / "_static" / name, folder / "_static" / name)
     headers = (site / "_headers").read_text(encoding="utf-8")
     notes = (ASSETS / "reveal" / "notes.js").read_text(encoding="utf-8")
-    write_whole(folder / "_headers", policy(headers, notes).encode())
-    decks = {page.stem: write_deck(page, site, folder) for page in pages}
-    listed = "".join(
-        f'<li><a href="{name}.html">{escape(deck.title)}</a></li>\n'
-        for name, deck in decks.items()
-    )
-    _fill("index.html", folder / "index.html", decks=listed)
+    with anew(folder) as part:
+        shutil.copytree(ASSETS, part / "slides", ignore=_templates)
+        for name in SHARED:
+            _copy(site / "_static" / name, part / "_static" / name)
+        write_whole(part / "_headers", policy(headers, notes).encode())
+        decks = {page.stem: write_deck(page, site, part) for page in pages}
+        listed = "".join(
+            f'<li><a href="{name}.html">{escape(deck.title)}</a></li>\n'
+            for name, deck in decks.items()
+        )
+        _fill("index.html", part / "index.html", decks=listed)
     return decks
 
 
