@@ -40,39 +40,35 @@ function paint(canvas, level) {
 function narrowed(numbers, rows, width) {
   const columns = numbers.length / rows;
   if (width === columns) return numbers;
-  const place = new Uint32Array(columns);
-  const together = new Uint32Array(width);
-  for (let column = 0; column < columns; column += 1) {
-    place[column] = Math.floor((column * width) / columns);
-    together[place[column]] += 1;
-  }
-  const means = new Float64Array(width * rows);
-  for (let row = 0, n = 0; row < rows; row += 1) {
-    for (let column = 0; column < columns; column += 1, n += 1) {
-      const at = place[column];
-      means[row * width + at] += numbers[n] / together[at];
+  const starts = Array.from({ length: width + 1 }, (_, column) =>
+    Math.ceil((column * columns) / width));
+  const means = new Uint8ClampedArray(width * rows);
+  for (let row = 0, n = 0, mean = 0; row < rows; row += 1) {
+    for (let column = 0; column < width; column += 1, mean += 1) {
+      const end = row * columns + starts[column + 1];
+      let sum = 0;
+      for (; n < end; n += 1) sum += numbers[n];
+      means[mean] = sum / (starts[column + 1] - starts[column]);
     }
   }
   return means;
 }
 
-// Paints numbers, 0 to 255, in rows below each other: one list in grey, or one
-// list for each colour.
+// Paints integers, 0 to 255, in rows below each other: one list in grey, or
+// one list for each colour.
 function paintNumbers(canvas, rows, ...colours) {
   const width = Math.min(colours[0].length / rows, MOST_COLUMNS);
   const [reds, greens = reds, blues = reds] = colours.map(
     (numbers) => narrowed(numbers, rows, width),
   );
-  const pixels = new ImageData(width, rows);
-  const { data } = pixels;
-  for (let i = 0, at = 0; i < width * rows; i += 1, at += 4) {
-    data[at] = reds[i];
-    data[at + 1] = greens[i];
-    data[at + 2] = blues[i];
-    data[at + 3] = 255;
+  const image = new ImageData(width, rows);
+  // A pixel at a time; the processors of browsers keep the lowest byte first.
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < pixels.length; i += 1) {
+    pixels[i] = (255 << 24) | (blues[i] << 16) | (greens[i] << 8) | reds[i];
   }
   fill(canvas, { width, height: rows }, []);
-  canvas.getContext("2d").putImageData(pixels, 0, 0);
+  canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
 // Tells which of `rows` x `columns` cells is pointed at. A mouse looks; a
@@ -241,7 +237,7 @@ function patchRow({ look, pick }) {
     count = numbers.length;
     drawing.setAttribute("viewBox", `0 0 ${count} 1`);
     const colours = [0, 1, 2].map((c) => {
-      const levels = new Float64Array(count);
+      const levels = new Uint8ClampedArray(count);
       for (let n = 0; n < count; n += 1) {
         levels[n] = numbers[n] * (c === channels[n] ? 1 : OTHERS);
       }
