@@ -55,9 +55,27 @@ function makeTransformer({ weights, layout, config }) {
     const { data: matrix, shape: [rows, columns] } = tensors[`${name}.weight`];
     const bias = tensors[`${name}.bias`]?.data;
     const out = new Float32Array((to ?? rows) - from);
-    for (let row = 0; row < out.length; row += 1) {
+    if (bias) out.set(bias.subarray(from, to));
+    // Four rows at a time: one sum would wait for itself.
+    let row = 0;
+    for (; row + 4 <= out.length; row += 4) {
       const start = (from + row) * columns;
-      let sum = bias ? bias[from + row] : 0;
+      let [a, b, c, d] = [out[row], out[row + 1], out[row + 2], out[row + 3]];
+      for (let i = 0, at = start; i < columns; i += 1, at += 1) {
+        const number = x[i];
+        a += matrix[at] * number;
+        b += matrix[at + columns] * number;
+        c += matrix[at + 2 * columns] * number;
+        d += matrix[at + 3 * columns] * number;
+      }
+      out[row] = a;
+      out[row + 1] = b;
+      out[row + 2] = c;
+      out[row + 3] = d;
+    }
+    for (; row < out.length; row += 1) {
+      const start = (from + row) * columns;
+      let sum = out[row];
       for (let i = 0; i < columns; i += 1) sum += matrix[start + i] * x[i];
       out[row] = sum;
     }
