@@ -162,14 +162,14 @@ function render({ model, el }) {
       count: candidates.length,
     });
     renew(stage, [
-      panel("of-prefixes",
-        titled(alive.length === 1 ? WORDS.onePrefix : WORDS.prefixes),
+      box("of-prefixes",
+        titleLine(alive.length === 1 ? WORDS.onePrefix : WORDS.prefixes),
         prefixTable(translator, alive)),
-      panel("of-candidates", titled(WORDS.candidates), noted(note),
+      box("of-candidates", titleLine(WORDS.candidates), noteLine(note),
         candidateTable(translator, candidates, model.get("method"))),
-      panel("of-found", titled(WORDS.found), ...onlyTheBest(),
+      box("of-found", titleLine(WORDS.found), ...onlyTheBest(),
         finished.length
-          ? foundTable(translator, finished) : noted(WORDS.none)),
+          ? foundTable(translator, finished) : noteLine(WORDS.none)),
     ]);
     const [best] = candidates;
     return {
@@ -182,7 +182,7 @@ function render({ model, el }) {
   function onlyTheBest() {
     const size = model.get("beam_size");
     return model.get("method") === "beam" && size > 1
-      ? [noted(sentence(WORDS.kept, { size }))] : [];
+      ? [noteLine(sentence(WORDS.kept, { size }))] : [];
   }
 
   function showEnd() {
@@ -193,9 +193,9 @@ function render({ model, el }) {
     const isRight = words.length < best.ids.length
       && textOf(translator, words) === right;
     renew(stage, [
-      panel("of-found", titled(WORDS.found), ...onlyTheBest(),
+      box("of-found", titleLine(WORDS.found), ...onlyTheBest(),
         foundTable(translator, found.found),
-        html("p", {
+        draft("p", {
           class: "verdict", text: sentence(WORDS[isRight ? "right" : "wrong"],
             { right, subject: WORDS.subjects[method] }),
         })),

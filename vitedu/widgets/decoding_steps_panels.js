@@ -4,15 +4,21 @@ function minus(number, digits = 2) {
   return number.toFixed(digits).replace("-", "−");
 }
 
-// A table with these columns; `rows` are lists of nodes or texts.
+const box = (name, ...lines) =>
+  draft("div", { class: `vitedu-panel ${name}` }, ...lines);
+const titleLine = (text) => draft("p", { class: "vitedu-panel-title", text });
+const noteLine = (text) => draft("p", { class: "vitedu-panel-note", text });
+
+// A table with these columns; `rows` are lists of drafts or texts.
 function tableOf(name, columns, rows) {
-  const cell = (tag, column, content, more = {}) =>
-    html(tag, { class: column, ...more }, content);
-  return html("table", { class: name },
-    html("thead", {}, html("tr", {}, ...columns.map((column) =>
+  const cell = (tag, column, content, more = {}) => (content.tag
+    ? draft(tag, { class: column, ...more }, content)
+    : draft(tag, { class: column, ...more, text: content }));
+  return draft("table", { class: name },
+    draft("thead", {}, draft("tr", {}, ...columns.map((column) =>
       cell("th", column, WORDS.columns[column], { scope: "col" })))),
-    html("tbody", {}, ...rows.map(({ kind, cells }) =>
-      html("tr", { class: kind ?? "" }, ...columns.map((column, at) =>
+    draft("tbody", {}, ...rows.map(({ kind, cells }) =>
+      draft("tr", { class: kind ?? "" }, ...columns.map((column, at) =>
         cell("td", column, cells[at]))))));
 }
 
@@ -29,11 +35,11 @@ function prefixTable(translator, alive) {
 }
 
 function chanceBar(chance) {
-  return html("span", { class: "chance-cell" },
-    html("span", { class: "track" }, html("span", {
+  return draft("span", { class: "chance-cell" },
+    draft("span", { class: "track" }, draft("span", {
       class: "fill", style: `width: ${100 * chance}%`,
     })),
-    html("span", { class: "percent", text: percent(chance) }));
+    draft("span", { class: "percent", text: percent(chance) }));
 }
 
 function candidateTable(translator, candidates, method) {

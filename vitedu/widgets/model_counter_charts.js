@@ -1,7 +1,8 @@
 // The pictures of the explorer ModelCounter: a bar with its table, and the
 // curve of the quadratic share.
 
-const commas = (count) => count.toLocaleString("en");
+// Not toLocaleString(): it looks up the language each time.
+const { format: commas } = new Intl.NumberFormat("en");
 
 // Four significant digits and the prefix of a unit.
 function scaled(number, base, prefixes) {
@@ -80,7 +81,7 @@ function shareCurve() {
   const y = (share) => floor - (floor - top) * share;
 
   function text(x, at, anchor, content, kind = "") {
-    return svg("text", {
+    return draft("text", {
       x, y: at, "text-anchor": anchor, class: kind, text: content,
     });
   }
@@ -93,16 +94,16 @@ function shareCurve() {
     const powers = [...Array(decades + 1).keys()].map((i) => 10 ** i);
     return [
       ...[0, 0.5, 1].flatMap((share) => [
-        svg("path", { class: "grid", d: `M${left} ${y(share)}H${end}` }),
+        draft("path", { class: "grid", d: `M${left} ${y(share)}H${end}` }),
         text(left - 6, y(share) + 4, "end", `${100 * share} %`),
       ]),
       ...powers.flatMap((count) => [
-        svg("path", { class: "axis", d: `M${x(count)} ${floor}v5` }),
+        draft("path", { class: "axis", d: `M${x(count)} ${floor}v5` }),
         text(x(count), floor + 18, "middle", shortText(count)),
       ]),
       text(middle, floor + 35, "middle", WORDS.tokenAxis),
       ...pixels.flatMap((side) => [
-        svg("path", { class: "axis", d: `M${x(tokensOf(side))} ${top}v-5` }),
+        draft("path", { class: "axis", d: `M${x(tokensOf(side))} ${top}v-5` }),
         text(x(tokensOf(side)), top - 9, "middle", commas(side)),
       ]),
       text(middle, top - 26, "middle", sentence(WORDS.pixelAxis, { patch })),
@@ -138,12 +139,12 @@ function shareCurve() {
     }));
     renew(root, [
       ...axes(x, end, decades, sizes.patchSize),
-      svg("path", {
+      draft("path", {
         class: "crossover", d: `M${x(crossover)} ${top}V${floor}`,
       }),
       text(x(crossover) + 6, floor - 8, "start", `${factor}h`, "strong"),
-      svg("path", { class: "curve", d: line }),
-      svg("circle", { class: "point", cx: across, cy: down, r: 5.5 }),
+      draft("path", { class: "curve", d: line }),
+      draft("circle", { class: "point", cx: across, cy: down, r: 5.5 }),
       text(label.x, label.y, side, `${tidy(100 * share)} %`, "strong"),
     ]);
   }

@@ -91,14 +91,14 @@ function numberTiles() {
     const first = looked - (looked % TILES);
     renew(root, Array.from(
       numbers.subarray(first, first + TILES),
-      (number, i) => html("li", {
+      (number, i) => draft("li", {
         class: `of-${channels[first + i]}`
           + (first + i === looked ? " looked" : ""),
         "data-place": first + i,
       },
-      html("span", { class: "place", text: first + i }),
-      html("span", { class: "number", text: number }),
-      html("span", {
+      draft("span", { class: "place", text: first + i }),
+      draft("span", { class: "number", text: number }),
+      draft("span", {
         class: "channel", text: WORDS.initials[channels[first + i]],
       })),
     ));

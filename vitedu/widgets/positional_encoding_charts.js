@@ -55,7 +55,7 @@ function roundTicks(last, pixels) {
 }
 
 const text = (x, y, anchor, content, kind = "") =>
-  svg("text", { x, y, "text-anchor": anchor, class: kind, text: content });
+  draft("text", { x, y, "text-anchor": anchor, class: kind, text: content });
 
 const pathOf = (points) =>
   points.map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(2)} ${y.toFixed(2)}`)
@@ -71,7 +71,7 @@ function productAxis({ dModel, smallest, norms }, top, height) {
     + height * ((high + margin - product) / (high - low + 2 * margin));
   function draw(from, to) {
     return [0, dModel / 2].flatMap((product) => [
-      svg("path", { class: "grid", d: `M${from} ${y(product)}H${to}` }),
+      draft("path", { class: "grid", d: `M${from} ${y(product)}H${to}` }),
       text(from - 6, y(product) + 4, "end", product),
     ]);
   }
@@ -81,10 +81,10 @@ function productAxis({ dModel, smallest, norms }, top, height) {
 function positionAxis(from, y, title, last, place, end) {
   return [
     ...roundTicks(last, end - from).flatMap((number) => [
-      svg("path", { class: "axis", d: `M${place(number)} ${y}v5` }),
+      draft("path", { class: "axis", d: `M${place(number)} ${y}v5` }),
       text(place(number), y + 18, "middle", number),
     ]),
-    svg("path", { class: "axis", d: `M${from} ${y}H${end}` }),
+    draft("path", { class: "axis", d: `M${from} ${y}H${end}` }),
     text((from + end) / 2, y + 34, "middle", title),
   ];
 }
@@ -108,12 +108,12 @@ function marker(name, x, cell, tagAt) {
   });
   const stem = `M${tagAt} ${TAG + 1}L${x} ${TABLE_TOP - 1}`
     + `M${x} ${CURVES_TOP}v${CURVES_HEIGHT}`;
-  return svg(
+  return draft(
     "g", { class: `marker of-${name}` },
-    svg("path", { class: "stem", d: stem }),
-    svg("rect", { class: "halo", ...around(2) }),
-    svg("rect", { class: "column", ...around(1) }),
-    svg("circle", { class: "tag", cx: tagAt, cy: TAG + 1, r: TAG }),
+    draft("path", { class: "stem", d: stem }),
+    draft("rect", { class: "halo", ...around(2) }),
+    draft("rect", { class: "column", ...around(1) }),
+    draft("circle", { class: "tag", cx: tagAt, cy: TAG + 1, r: TAG }),
     text(tagAt, TAG + 5, "middle", name, "letter"),
   );
 }
@@ -182,14 +182,14 @@ function stage(onDrag) {
     const points = (products) =>
       Array.from(products, (product, x) => [place(x), axis.y(product)]);
     const curve = (kind, products) =>
-      svg("path", { class: kind, d: pathOf(points(products)) });
+      draft("path", { class: kind, d: pathOf(points(products)) });
     const middle = TABLE_TOP + TABLE_HEIGHT / 2;
     const tags = tagPlaces([place(p), place(q)], width);
     picture.setAttribute("width", width);
     renew(picture, [
       text(LEFT - 6, TABLE_TOP + 10, "end", 0),
       text(LEFT - 6, TABLE_TOP + TABLE_HEIGHT, "end", dModel - 1),
-      svg("text", {
+      draft("text", {
         "text-anchor": "middle", text: WORDS.component,
         transform: `translate(${LEFT - 12} ${middle}) rotate(-90)`,
       }),
@@ -225,7 +225,7 @@ function offsetChart() {
       Array.from(products, (product, x) => [place(x), axis.y(product)]);
     const band = pathOf([...points(smallest), ...points(largest).reverse()]);
     // To the left of its position and to the right, over the same offsets.
-    const folded = (kind, products, own) => svg("path", {
+    const folded = (kind, products, own) => draft("path", {
       class: `thread ${kind}`,
       d: pathOf(points(products.slice(own)))
         + pathOf(points(products.slice(0, own + 1).reverse())),
@@ -234,15 +234,15 @@ function offsetChart() {
     picture.setAttribute("width", width);
     renew(picture, [
       ...axis.draw(LEFT, end),
-      svg("path", { class: "band", d: `${band}z` }),
+      draft("path", { class: "band", d: `${band}z` }),
       folded("of-q", values.otherSimilarity, q),
       folded("of-p", values.similarity, p),
-      svg("path", { class: "paper", d: pathOf(points(paper)) }),
+      draft("path", { class: "paper", d: pathOf(points(paper)) }),
       ...positionAxis(
         LEFT, OFFSET_HEIGHT + 4, WORDS.offset, length - 1, place, end,
       ),
-      svg("path", { class: "drop", d: `M${x} ${y}V${OFFSET_HEIGHT + 4}` }),
-      svg("circle", { class: "here", cx: x, cy: y, r: 6 }),
+      draft("path", { class: "drop", d: `M${x} ${y}V${OFFSET_HEIGHT + 4}` }),
+      draft("circle", { class: "here", cx: x, cy: y, r: 6 }),
     ]);
   }
   return { root: picture, show };
@@ -255,10 +255,10 @@ function clock(pair, table, p, q) {
   const tip = (position) => [
     RADIUS * rows[position][2 * pair], -RADIUS * rows[position][2 * pair + 1],
   ];
-  const hand = (name, [x, y]) => svg(
+  const hand = (name, [x, y]) => draft(
     "g", { class: `hand of-${name}` },
-    svg("path", { d: `M0 0L${x} ${y}` }),
-    svg("circle", { cx: x, cy: y, r: 6 }),
+    draft("path", { d: `M0 0L${x} ${y}` }),
+    draft("circle", { cx: x, cy: y, r: 6 }),
   );
   const [ofP, ofQ] = [tip(p), tip(q)];
   const unit = formula === "rescaled" ? length / RESCALED_TO : 1;
@@ -269,17 +269,17 @@ function clock(pair, table, p, q) {
       wavelength: tidy(wavelength).replaceAll(" ", ""),
     });
   });
-  return html(
+  return draft(
     "div", { class: "clock" },
-    svg("svg", { viewBox: "-54 -54 108 108", "aria-hidden": "true" },
-      svg("circle", { class: "face", r: RADIUS }),
-      svg("path", { class: "noon", d: `M0 ${-RADIUS - 5}v10` }),
-      svg("path", { class: "between", d: pathOf([[0, 0], ofP, ofQ]) + "z" }),
+    draft("svg", { viewBox: "-54 -54 108 108", "aria-hidden": "true" },
+      draft("circle", { class: "face", r: RADIUS }),
+      draft("path", { class: "noon", d: `M0 ${-RADIUS - 5}v10` }),
+      draft("path", { class: "between", d: pathOf([[0, 0], ofP, ofQ]) + "z" }),
       hand("q", ofQ), hand("p", ofP)),
-    html("span", { text: sentence(WORDS.pair, { pair }) }),
-    html("span", { text: ofSine }),
+    draft("span", { text: sentence(WORDS.pair, { pair }) }),
+    draft("span", { text: ofSine }),
     // Its line stays where it is empty.
-    html("span", { text: ofCosine === ofSine ? "\u00a0" : ofCosine }),
+    draft("span", { text: ofCosine === ofSine ? "\u00a0" : ofCosine }),
   );
 }
 

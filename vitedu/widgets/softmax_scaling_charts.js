@@ -5,14 +5,14 @@ const LEFT = 34;
 const RIGHT = 12;
 
 function axis(width, y, ticks, place) {
-  const line = svg("path", {
+  const line = draft("path", {
     class: "axis", d: `M${LEFT} ${y}H${width - RIGHT}`,
   });
   return [line, ...ticks.flatMap(([value, text]) => {
     const x = place(value);
     return [
-      svg("path", { class: "axis", d: `M${x} ${y}v5` }),
-      svg("text", { x, y: y + 18, "text-anchor": "middle", text }),
+      draft("path", { class: "axis", d: `M${x} ${y}v5` }),
+      draft("text", { x, y: y + 18, "text-anchor": "middle", text }),
     ];
   })];
 }
@@ -36,12 +36,12 @@ function scoresChart(width, { scores, scoreStd, theoryStd }) {
     .map((value) => [value, String(value).replace("-", "−")]);
   const at = (std) => `M${place(-std)} 6V78M${place(std)} 6V78`;
   return [
-    svg("path", {
+    draft("path", {
       class: "keys", d: dotsPath(spreadOut(scores, place, 22, 46)),
       "stroke-width": scores.length > 64 ? 5 : 8,
     }),
-    svg("path", { class: "theory", d: at(theoryStd) }),
-    svg("path", {
+    draft("path", { class: "theory", d: at(theoryStd) }),
+    draft("path", {
       class: "spread", d: `M${place(-scoreStd)} 10H${place(scoreStd)}`,
     }),
     ...axis(width, 80, ticks, place),
@@ -57,12 +57,12 @@ function weightsChart(width, { weights }) {
     `M${LEFT + j * step} 92V${y(weight)}h${bar}V92z`).join("");
   const alike = y(1 / weights.length);
   return [
-    svg("path", { class: "bars", d }),
-    svg("path", { class: "theory", d: `M${LEFT} ${alike}H${width - RIGHT}` }),
-    svg("path", {
+    draft("path", { class: "bars", d }),
+    draft("path", { class: "theory", d: `M${LEFT} ${alike}H${width - RIGHT}` }),
+    draft("path", {
       class: "axis", d: `M${LEFT} 12V92H${width - RIGHT}`, fill: "none",
     }),
-    ...[0, 0.1, 0.5, 1].map((weight) => svg("text", {
+    ...[0, 0.1, 0.5, 1].map((weight) => draft("text", {
       x: LEFT - 6, y: y(weight) + 4, "text-anchor": "end", text: weight,
     })),
   ];
@@ -72,10 +72,10 @@ function entropyChart(width, { entropy: mean, maxEntropy }) {
   const full = width - LEFT - RIGHT;
   const bar = { x: LEFT, y: 14, height: 22, rx: 4 };
   return [
-    svg("rect", { class: "track", width: full, ...bar }),
-    svg("rect", { class: "level", width: (full * mean) / maxEntropy, ...bar }),
-    svg("text", { x: LEFT, y: 54, text: WORDS.oneKey }),
-    svg("text", {
+    draft("rect", { class: "track", width: full, ...bar }),
+    draft("rect", { class: "level", width: (full * mean) / maxEntropy, ...bar }),
+    draft("text", { x: LEFT, y: 54, text: WORDS.oneKey }),
+    draft("text", {
       x: width - RIGHT, y: 54, "text-anchor": "end", text: WORDS.allKeys,
     }),
   ];
@@ -94,21 +94,21 @@ function gradientChart(width, { gradNorms, gradP10, gradMedian }) {
     [10 ** power, (power === low ? "≤ 10" : "10") + superscript(power)]);
   const cross = ([x, y]) => `M${x - 3} ${y - 3}l6 6m0 -6l-6 6`;
   const mark = (norm, text, anchor, dx) => [
-    svg("path", { class: "mark", d: `M${place(norm)} 18V78` }),
-    svg("text", {
+    draft("path", { class: "mark", d: `M${place(norm)} 18V78` }),
+    draft("text", {
       class: "strong", x: place(norm) + dx, y: 28, "text-anchor": anchor, text,
     }),
   ];
   return [
-    svg("rect", {
+    draft("rect", {
       class: "dead-zone", x: LEFT, y: 0, width: border - LEFT, height: 80,
     }),
-    svg("text", { x: LEFT + 6, y: 14, text: WORDS.deadZone }),
-    svg("path", { class: "theory", d: `M${border} 0V80` }),
-    svg("path", {
+    draft("text", { x: LEFT + 6, y: 14, text: WORDS.deadZone }),
+    draft("path", { class: "theory", d: `M${border} 0V80` }),
+    draft("path", {
       class: "alive", d: dotsPath(points.filter((p, i) => !isDead(p, i))),
     }),
-    svg("path", {
+    draft("path", {
       class: "dead", d: points.filter(isDead).map(cross).join(""),
     }),
     ...mark(gradP10, WORDS.tenth, "end", -4),
