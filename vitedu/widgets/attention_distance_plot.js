@@ -161,7 +161,7 @@ function headPlot(data, pick) {
   );
   root.addEventListener("click", pickNearest);
   return {
-    root, update, dispose: onRest(marks, pickAt),
+    root, update, dispose: onRest(dots, marks, pickAt),
     startsAtZero: scales.bottom === 0,
   };
 }

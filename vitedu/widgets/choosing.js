@@ -43,17 +43,17 @@ function markChosen(marks, chosen, tabStop) {
 
 // A mouse on its way elsewhere crosses other marks; only one that rests on a
 // mark chooses it. A click chooses at once, and nothing is chosen after it.
-function onRest(marks, pick) {
+// The marks in `root` may change.
+function onRest(root, marks, pick) {
   let resting;
   const stop = () => clearTimeout(resting);
-  marks.forEach((mark, index) => {
-    mark.addEventListener("pointerenter", (event) => {
-      stop();
-      if (event.pointerType !== "mouse") return;
-      resting = setTimeout(() => pick(index), HOVER_MS);
-    });
-    mark.addEventListener("pointerleave", stop);
-    mark.addEventListener("pointerdown", stop);
+  root.addEventListener("pointerover", ({ pointerType, target }) => {
+    stop();
+    const index = marks.findIndex((mark) => mark.contains(target));
+    if (pointerType !== "mouse" || index < 0) return;
+    resting = setTimeout(() => pick(index), HOVER_MS);
   });
+  root.addEventListener("pointerout", stop);
+  root.addEventListener("pointerdown", stop);
   return stop;
 }

@@ -82,5 +82,5 @@ function headLines({ all, keys, queries, words, targets }, pick) {
   );
   root.style.setProperty("--rows", rows);
   root.classList.toggle("tight", rows > 12);
-  return { root, update, dispose: onRest(left.marks, pick) };
+  return { root, update, dispose: onRest(left.root, left.marks, pick) };
 }

@@ -63,5 +63,5 @@ function headMaps(data, pick, toggle) {
       figures[head].classList.toggle("off", !on);
     }
   }
-  return { root, update, dispose: onRest(lines, pickLine) };
+  return { root, update, dispose: onRest(root, lines, pickLine) };
 }

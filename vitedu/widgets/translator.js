@@ -121,30 +121,20 @@ function render({ model, el }) {
     }),
   };
   const verdict = html("p", { class: "verdict" });
-  const linesPlace = html("div", { class: "sentences" });
-  const mapPlace = html("div", { class: "map-place" });
+  const lines = translatorLines(pick);
+  const map = translatorMap(pick);
+  const mapPlace = html("div", { class: "map-place" }, map.root);
   const [mapTitle, mapNote] = [titled(""), noted("")];
-  let [found, lines, map, names, drawn] = [];
+  let found;
 
-  function rebuild(kind, rows) {
-    const { src, steps } = found;
-    const places = placesOf(kind, found);
-    const tokens = {
+  function tokensOf({ src, steps }) {
+    const begin = { text: TRANSLATION.marks.bos, mark: true, note: "" };
+    return {
       src: src.map((text) => ({ text, note: MEANINGS[text] })),
-      tgt: [{ text: TRANSLATION.marks.bos, mark: true, note: "" }, ...steps.map(
-        ({ id, word, logProb }) => ({
-          text: word, mark: id === MARKS.eos, note: percent(Math.exp(logProb)),
-        }))],
+      tgt: [begin, ...steps.map(({ id, word, logProb }) => ({
+        text: word, mark: id === MARKS.eos, note: percent(Math.exp(logProb)),
+      }))],
     };
-    const texts = (list) => list.map(({ line, at }) => tokens[line][at].text);
-    const names = { queries: texts(places.queries), keys: texts(places.keys) };
-    lines?.dispose();
-    map?.dispose();
-    lines = translatorLines(tokens, places, pick);
-    map = translatorMap(rows, names, widths.of(mapPlace), pick);
-    linesPlace.replaceChildren(lines.root);
-    mapPlace.replaceChildren(map.root);
-    return names;
   }
 
   function update({ speak = true } = {}) {
@@ -154,9 +144,10 @@ function render({ model, el }) {
     const rows = rowsOf(kind, found, layer, head);
     const query = Math.min(asked, rows.length - 1);
     const row = rows[query];
-    const made = [number, kind, layer, head, widths.of(mapPlace)].join();
-    if (made !== drawn) names = rebuild(kind, rows);
-    drawn = made;
+    const places = placesOf(kind, found);
+    const tokens = tokensOf(found);
+    const texts = (list) => list.map(({ line, at }) => tokens[line][at].text);
+    const names = { queries: texts(places.queries), keys: texts(places.keys) };
 
     field.set(number);
     for (const [name, choice] of Object.entries(choices)) {
@@ -176,8 +167,10 @@ function render({ model, el }) {
       weights: Array.from(row, (weight, at) =>
         `${names.keys[at]} ${weight.toFixed(2)}`).join(", "),
     };
-    lines.update(row, query, colour);
-    map.update(query, sentence(WORDS.mapPicture, said), colour);
+    lines.show(tokens, places, { row, query, colour });
+    map.show(rows, names, widths.of(mapPlace), {
+      query, label: sentence(WORDS.mapPicture, said), colour,
+    });
     write(mapTitle, sentence(WORDS.mapTitle, said));
     write(mapNote, WORDS.mapNotes[kind]);
     showVerdict(said);
@@ -203,7 +196,7 @@ function render({ model, el }) {
   }
 
   frame.root.append(
-    field.root, linesPlace, noted(WORDS.sure), verdict,
+    field.root, lines.root, noted(WORDS.sure), verdict,
     html("div", { class: "vitedu-controls" },
       ...Object.values(choices).map(({ root }) => root)),
     panel("of-map", mapTitle, noted(WORDS.choose), mapPlace, mapNote),
@@ -212,8 +205,8 @@ function render({ model, el }) {
   const widths = followWidths([mapPlace], () => update({ speak: false }));
   update({ speak: false });
   return followTraits(
-    model, TRAITS, update, widths.dispose,
-    () => lines.dispose(), () => map.dispose(), frame.dispose,
+    model, TRAITS, update, widths.dispose, lines.dispose, map.dispose,
+    frame.dispose,
   );
 }
 

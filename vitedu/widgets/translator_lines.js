@@ -1,44 +1,50 @@
 // The two sentences of the explorer, token by token: one is the choice of a
 // query, and above the keys stand bars.
 
-function sentenceLine(name, tokens) {
-  const fills = tokens.map(() => html("span", { class: "fill" }));
-  const marks = tokens.map(({ text, mark }) => html("span", {
-    class: `token ${mark ? "token-mark" : ""}`, text,
-  }));
-  const root = html("div", { class: `line ${name}` },
-    ...tokens.map(({ note }, at) => html("div", { class: "column" },
-      html("span", { class: "bar" }, fills[at]), marks[at],
-      ...(note === undefined ? []
-        : [html("span", { class: "sure", text: note })]))));
-  return { root, marks, fills };
-}
+const LINES = ["src", "tgt"];
 
-// `queries` and `keys` are lists of {line, at}: where they stand.
-function translatorLines({ src, tgt }, { queries, keys }, pick) {
-  const lines = { src: sentenceLine("src", src), tgt: sentenceLine("tgt", tgt) };
-  const group = lines[queries[0].line].root;
-  const marks = queries.map(({ line, at }) => lines[line].marks[at]);
-  const fills = keys.map(({ line, at }) => lines[line].fills[at]);
-  fill(group, { role: "radiogroup", "aria-label": WORDS.queries }, []);
-  lines[keys[0].line].root.classList.add("looked-at");
-  marks.forEach((mark, at) => fill(mark, {
-    role: "radio", "aria-label": sentence(WORDS.token, {
-      place: at + 1, word: mark.textContent,
-    }),
-  }, []));
-  choosable(group, marks, inLine(marks.length), pick);
+function translatorLines(pick) {
+  const root = html("div", { class: "sentences" });
+  const marks = []; // those of the queries
+  choosable(root, marks, (at, key) => inLine(marks.length)(at, key), pick);
 
-  function update(row, query, colour) {
-    markChosen(marks, query, query);
-    fills.forEach((mark, key) => {
-      mark.style.height = `${100 * (row[key] ?? 0)}%`;
-      mark.style.color = colour;
-    });
+  // `tokens` has a list of {text, note, mark} for each line; `queries` and
+  // `keys` are lists of {line, at}: where they stand.
+  function show(tokens, { queries, keys }, { row, query, colour }) {
+    const placesIn = (line, places) =>
+      new Map(places.flatMap((place, at) =>
+        (place.line === line ? [[place.at, at]] : [])));
+
+    function sentenceLine(line) {
+      const [asks, answers] = [queries, keys].map((p) => placesIn(line, p));
+      const bar = (key) => draft("span", { class: "bar" }, draft("span", {
+        class: "fill",
+        style: `height: ${100 * (row[key] ?? 0)}%; color: ${colour}`,
+      }));
+      const choice = (at, text) => (at === undefined ? {} : {
+        role: "radio", "aria-checked": at === query,
+        tabindex: at === query ? 0 : -1,
+        "aria-label": sentence(WORDS.token, { place: at + 1, word: text }),
+      });
+      const columns = tokens[line].map(({ text, note, mark }, at) =>
+        draft("div", { class: "column" },
+          bar(answers.get(at)),
+          draft("span", {
+            class: `token ${mark ? "token-mark" : ""}`, text,
+            ...choice(asks.get(at), text),
+          }),
+          ...(note === undefined ? []
+            : [draft("span", { class: "sure", text: note })])));
+      return draft("div", {
+        class: `line ${line} ${answers.size ? "looked-at" : ""}`,
+        ...(asks.size
+          ? { role: "radiogroup", "aria-label": WORDS.queries } : {}),
+      }, ...columns);
+    }
+    renew(root, LINES.map((line) => draft("div", { class: "sentence" },
+      draft("p", { class: "line-title", text: WORDS.lines[line] }),
+      sentenceLine(line))));
+    marks.splice(0, Infinity, ...root.querySelectorAll("[role=radio]"));
   }
-  const titled = (name) => html("div", { class: "sentence" },
-    html("p", { class: "line-title", text: WORDS.lines[name] }),
-    lines[name].root);
-  const root = html("div", {}, titled("src"), titled("tgt"));
-  return { root, update, dispose: onRest(marks, pick) };
+  return { root, show, dispose: onRest(root, marks, pick) };
 }

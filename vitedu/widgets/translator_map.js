@@ -10,53 +10,56 @@ const widthOf = (words) =>
   MARGIN + Math.max(...words.map((word) =>
     [...word].reduce((sum, sign) => sum + (sign > "\u2e80" ? 12 : LETTER), 0)));
 
-// `rows[query]` has the weights of the keys, fewer where a query sees fewer.
-function translatorMap(rows, { queries, keys }, room, pick) {
-  const left = widthOf(queries);
-  const upright = keys.every((word) => [...word].length === 1);
-  const top = upright ? 22 : widthOf(keys);
-  const cell = Math.min(CELL.most, Math.max(
-    CELL.least, Math.floor((room - left - 2) / keys.length)));
-  const [width, height] = [keys.length * cell, queries.length * cell];
-  const middle = (at) => (at + 0.5) * cell;
-  const rowNames = queries.map((word, at) => svg("text", {
-    class: "row-name", x: -6, y: middle(at), dy: "0.35em",
-    "text-anchor": "end", text: word,
-  }));
-  const columnNames = keys.map((word, at) => svg("text", upright
-    ? { x: middle(at), y: -7, "text-anchor": "middle", text: word }
-    : { transform: `translate(${middle(at)} -6) rotate(-90)`, dy: "0.35em",
-      text: word }));
-  const squares = rows.flatMap((row, down) =>
-    Array.from(row, (weight, right) => {
-      const side = 0.94 * cell * Math.sqrt(weight);
-      return svg("rect", {
-        x: middle(right) - side / 2, y: middle(down) - side / 2,
-        width: side, height: side,
-      });
-    }));
-  const mark = svg("rect", { class: "map-mark", width, height: cell });
-  const lines = queries.map((_, at) => svg("rect", {
-    class: "map-row", x: -left, y: at * cell, width: left + width,
-    height: cell, onclick: () => pick(at),
-  }));
-  const root = svg(
-    "svg", {
-      class: "map", role: "img", width: left + width + 2,
-      height: top + height + 2,
-      viewBox: `${-left} ${-top} ${left + width + 2} ${top + height + 2}`,
-    },
-    svg("rect", { class: "paper", width, height }),
-    ...columnNames, ...rowNames,
-    svg("g", { class: "squares" }, ...squares), mark, svg("g", {}, ...lines),
-  );
+function translatorMap(pick) {
+  const root = svg("svg", { class: "map", role: "img" });
+  const lines = [];
+  root.addEventListener("click", ({ target }) => {
+    const at = lines.indexOf(target);
+    if (at >= 0) pick(at);
+  });
 
-  function update(query, label, colour) {
-    fill(root, { "aria-label": label }, []);
-    root.style.color = colour;
-    mark.setAttribute("y", query * cell);
-    rowNames.forEach((name, at) =>
-      name.classList.toggle("chosen", at === query));
+  // `rows[query]` has the weights of the keys, fewer where a query sees fewer.
+  function show(rows, { queries, keys }, room, { query, label, colour }) {
+    const left = widthOf(queries);
+    const upright = keys.every((word) => [...word].length === 1);
+    const top = upright ? 22 : widthOf(keys);
+    const cell = Math.min(CELL.most, Math.max(
+      CELL.least, Math.floor((room - left - 2) / keys.length)));
+    const [width, height] = [keys.length * cell, queries.length * cell];
+    const middle = (at) => (at + 0.5) * cell;
+    const square = (weight, down, right) => {
+      const side = 0.94 * cell * Math.sqrt(weight);
+      return `M${middle(right) - side / 2} ${middle(down) - side / 2}`
+        + `h${side}v${side}h${-side}z`;
+    };
+    const size = [left + width + 2, top + height + 2];
+    fill(root, {
+      "aria-label": label, style: `color: ${colour}`,
+      width: size[0], height: size[1], viewBox: [-left, -top, ...size].join(" "),
+    }, []);
+    renew(root, [
+      draft("rect", { class: "paper", width, height }),
+      draft("path", {
+        class: "squares", d: rows.map((row, down) => Array.from(row,
+          (weight, right) => square(weight, down, right)).join("")).join(""),
+      }),
+      draft("rect", {
+        class: "map-mark", y: query * cell, width, height: cell,
+      }),
+      draft("g", {}, ...keys.map((text, at) => draft("text", upright
+        ? { x: middle(at), y: -7, "text-anchor": "middle", text }
+        : { transform: `translate(${middle(at)} -6) rotate(-90)`, dy: "0.35em",
+          text }))),
+      draft("g", {}, ...queries.map((text, at) => draft("text", {
+        class: at === query ? "row-name chosen" : "row-name", x: -6,
+        y: middle(at), dy: "0.35em", "text-anchor": "end", text,
+      }))),
+      draft("g", {}, ...queries.map((_, at) => draft("rect", {
+        class: "map-row", x: -left, y: at * cell, width: left + width,
+        height: cell,
+      }))),
+    ]);
+    lines.splice(0, Infinity, ...root.lastChild.children);
   }
-  return { root, update, dispose: onRest(lines, pick) };
+  return { root, show, dispose: onRest(root, lines, pick) };
 }
