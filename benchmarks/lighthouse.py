@@ -32,6 +32,8 @@ TIMES = {
     "CLS": ("cumulative-layout-shift", "{:.3f}"),
 }
 QUICK = 10
+# Now and then it loses its recording, and asks to be run again.
+TRIES = 3
 
 
 def rows(site: Path, quick: bool) -> Iterator[Row]:
@@ -74,26 +76,32 @@ def row(name: str, path: str, score: float, note: str) -> Row:
 
 
 def audit(url: str) -> dict:
-    """Run Lighthouse once and return its report."""
+    """Run Lighthouse once, or again if it fails, and return its report.
+
+    Raises:
+        RuntimeError: It has failed each time.
+    """
     flags = "--headless=new --no-sandbox --disable-gpu"
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
-        subprocess.run(
-            [
-                "npx",
-                "--yes",
-                LIGHTHOUSE,
-                url,
-                "--quiet",
-                "--output=json",
-                f"--output-path={report}",
-                f"--chrome-flags={flags}",
-                f"--only-categories={','.join(LOWEST)}",
-            ],
-            check=True,
-            env={**os.environ, "CHROME_PATH": ensure_browser.find() or ""},
-        )
-        return json.loads(report.read_text("utf-8"))
+        for _ in range(TRIES):
+            done = subprocess.run(
+                [
+                    "npx",
+                    "--yes",
+                    LIGHTHOUSE,
+                    url,
+                    "--quiet",
+                    "--output=json",
+                    f"--output-path={report}",
+                    f"--chrome-flags={flags}",
+                    f"--only-categories={','.join(LOWEST)}",
+                ],
+                env={**os.environ, "CHROME_PATH": ensure_browser.find() or ""},
+            )
+            if done.returncode == 0:
+                return json.loads(report.read_text("utf-8"))
+    raise RuntimeError(f"Lighthouse has failed {TRIES} times on {url}")
 
 
 def times(report: dict) -> str:

@@ -1,6 +1,7 @@
 """The tables of the benchmarks: ratios, verdicts, files; nothing is timed."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import nbformat
@@ -137,6 +138,29 @@ def test_an_explorer_is_as_slow_as_its_slowest_control():
 def test_an_explorer_that_never_answers_is_an_error():
     with pytest.raises(RuntimeError, match="page: the explorer answers to"):
         explorers.slowest("page", {"slider 1": [1.0] * 9})
+
+
+@pytest.mark.parametrize("failures", [0, 1, lighthouse.TRIES])
+def test_lighthouse_gets_another_try(tmp_path, monkeypatch, failures):
+    """A program in the place of npx fails so often, then writes a report."""
+    program = tmp_path / "npx"
+    program.write_text(
+        "#!/bin/sh\n"
+        f'echo >> "{tmp_path}/tries"\n'
+        f'[ $(wc -l < "{tmp_path}/tries") -le {failures} ] && exit 1\n'
+        'for word; do case "$word" in --output-path=*)\n'
+        """  echo '{"score": 1}' > "${word#*=}";; esac; done\n"""
+    )
+    program.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    if failures == lighthouse.TRIES:
+        with pytest.raises(RuntimeError, match="failed 3 times on address"):
+            lighthouse.audit("address")
+    else:
+        assert lighthouse.audit("address") == {"score": 1}
+    tries = len((tmp_path / "tries").read_text().splitlines())
+    assert tries == min(failures + 1, lighthouse.TRIES)
 
 
 def test_what_lighthouse_complains_of_is_named():
