@@ -123,7 +123,6 @@ function render({ model, el }) {
   const verdict = html("p", { class: "verdict" });
   const lines = translatorLines(pick);
   const map = translatorMap(pick);
-  const mapPlace = html("div", { class: "map-place" }, map.root);
   const [mapTitle, mapNote] = [titled(""), noted("")];
   let found;
 
@@ -168,7 +167,7 @@ function render({ model, el }) {
         `${names.keys[at]} ${weight.toFixed(2)}`).join(", "),
     };
     lines.show(tokens, places, { row, query, colour });
-    map.show(rows, names, widths.of(mapPlace), {
+    map.show(rows, names, widths.of(map.root), {
       query, label: sentence(WORDS.mapPicture, said), colour,
     });
     write(mapTitle, sentence(WORDS.mapTitle, said));
@@ -199,10 +198,10 @@ function render({ model, el }) {
     field.root, lines.root, noted(WORDS.sure), verdict,
     html("div", { class: "vitedu-controls" },
       ...Object.values(choices).map(({ root }) => root)),
-    panel("of-map", mapTitle, noted(WORDS.choose), mapPlace, mapNote),
+    panel("of-map", mapTitle, noted(WORDS.choose), map.root, mapNote),
     ...frame.reading,
   );
-  const widths = followWidths([mapPlace], () => update({ speak: false }));
+  const widths = followWidths([map.root], () => update({ speak: false }));
   update({ speak: false });
   return followTraits(
     model, TRAITS, update, widths.dispose, lines.dispose, map.dispose,

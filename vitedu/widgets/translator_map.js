@@ -11,7 +11,7 @@ const widthOf = (words) =>
     [...word].reduce((sum, sign) => sum + (sign > "\u2e80" ? 12 : LETTER), 0)));
 
 function translatorMap(pick) {
-  const root = svg("svg", { class: "map", role: "img" });
+  const root = html("div", { class: "map-place" });
   const lines = [];
   root.addEventListener("click", ({ target }) => {
     const at = lines.indexOf(target);
@@ -33,33 +33,32 @@ function translatorMap(pick) {
         + `h${side}v${side}h${-side}z`;
     };
     const size = [left + width + 2, top + height + 2];
-    fill(root, {
-      "aria-label": label, style: `color: ${colour}`,
-      width: size[0], height: size[1], viewBox: [-left, -top, ...size].join(" "),
-    }, []);
-    renew(root, [
-      draft("rect", { class: "paper", width, height }),
-      draft("path", {
-        class: "squares", d: rows.map((row, down) => Array.from(row,
-          (weight, right) => square(weight, down, right)).join("")).join(""),
-      }),
-      draft("rect", {
-        class: "map-mark", y: query * cell, width, height: cell,
-      }),
-      draft("g", {}, ...keys.map((text, at) => draft("text", upright
-        ? { x: middle(at), y: -7, "text-anchor": "middle", text }
-        : { transform: `translate(${middle(at)} -6) rotate(-90)`, dy: "0.35em",
-          text }))),
-      draft("g", {}, ...queries.map((text, at) => draft("text", {
-        class: at === query ? "row-name chosen" : "row-name", x: -6,
-        y: middle(at), dy: "0.35em", "text-anchor": "end", text,
-      }))),
-      draft("g", {}, ...queries.map((_, at) => draft("rect", {
-        class: "map-row", x: -left, y: at * cell, width: left + width,
-        height: cell,
-      }))),
-    ]);
-    lines.splice(0, Infinity, ...root.lastChild.children);
+    renew(root, [draft("svg", {
+      class: "map", role: "img", "aria-label": label,
+      style: `color: ${colour}`, width: size[0], height: size[1],
+      viewBox: [-left, -top, ...size].join(" "),
+    },
+    draft("rect", { class: "paper", width, height }),
+    draft("path", {
+      class: "squares", d: rows.map((row, down) => Array.from(row,
+        (weight, right) => square(weight, down, right)).join("")).join(""),
+    }),
+    draft("rect", {
+      class: "map-mark", y: query * cell, width, height: cell,
+    }),
+    draft("g", {}, ...keys.map((text, at) => draft("text", upright
+      ? { x: middle(at), y: -7, "text-anchor": "middle", text }
+      : { transform: `translate(${middle(at)} -6) rotate(-90)`, dy: "0.35em",
+        text }))),
+    draft("g", {}, ...queries.map((text, at) => draft("text", {
+      class: at === query ? "row-name chosen" : "row-name", x: -6,
+      y: middle(at), dy: "0.35em", "text-anchor": "end", text,
+    }))),
+    draft("g", {}, ...queries.map((_, at) => draft("rect", {
+      class: "map-row", x: -left, y: at * cell, width: left + width,
+      height: cell,
+    }))))]);
+    lines.splice(0, Infinity, ...root.querySelectorAll(".map-row"));
   }
   return { root, show, dispose: onRest(root, lines, pick) };
 }
