@@ -84,21 +84,20 @@ def audit(url: str) -> dict:
     flags = "--headless=new --no-sandbox --disable-gpu"
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
+        command = [
+            "npx",
+            "--yes",
+            LIGHTHOUSE,
+            url,
+            "--quiet",
+            "--output=json",
+            f"--output-path={report}",
+            f"--chrome-flags={flags}",
+            f"--only-categories={','.join(LOWEST)}",
+        ]
+        chrome = {"CHROME_PATH": ensure_browser.find() or ""}
         for _ in range(TRIES):
-            done = subprocess.run(
-                [
-                    "npx",
-                    "--yes",
-                    LIGHTHOUSE,
-                    url,
-                    "--quiet",
-                    "--output=json",
-                    f"--output-path={report}",
-                    f"--chrome-flags={flags}",
-                    f"--only-categories={','.join(LOWEST)}",
-                ],
-                env={**os.environ, "CHROME_PATH": ensure_browser.find() or ""},
-            )
+            done = subprocess.run(command, env=os.environ | chrome)
             if done.returncode == 0:
                 return json.loads(report.read_text("utf-8"))
     raise RuntimeError(f"Lighthouse has failed {TRIES} times on {url}")
