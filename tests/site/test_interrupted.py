@@ -46,6 +46,16 @@ def is_running(process: int) -> bool:
         return False
 
 
+def kill_build(folder: Path, reached: Callable[[], bool]) -> None:
+    """Begin to build, and kill that as soon as something is reached."""
+    command = Path(sys.executable).with_name("jupyter-book")
+    with subprocess.Popen([command, "build", folder]) as process:
+        try:
+            wait_until(reached)
+        finally:
+            process.kill()
+
+
 def processes(file: Path) -> list[int]:
     """Return the processes that have run a chapter, in their order."""
     return [*map(int, file.read_text().split())] if file.exists() else []
@@ -59,10 +69,7 @@ def pages(folder: Path) -> dict[str, str]:
 
 
 def test_a_killed_build_leaves_no_half_page(book):  # noqa: F811
-    command = Path(sys.executable).with_name("jupyter-book")
-    with subprocess.Popen([command, "build", book]) as process:
-        wait_until(lambda: "one.html" in pages(book))
-        process.kill()
+    kill_build(book, lambda: "one.html" in pages(book))
     # What a write that was cut short leaves.
     for name, text in pages(book).items():
         path = book / "_build/html" / name
@@ -89,10 +96,7 @@ def test_a_build_killed_in_a_chapter_goes_on_with_that_chapter(book):  # noqa: F
         )
         nbformat.write(notebook, book / f"{name}.ipynb")
     quick, slow = book / "quick.txt", book / "slow.txt"
-    command = Path(sys.executable).with_name("jupyter-book")
-    with subprocess.Popen([command, "build", book]) as process:
-        wait_until(lambda: processes(slow))
-        process.kill()
+    kill_build(book, lambda: processes(slow))
     # Nobody stops the chapter, and it would wait for ever: it stops itself.
     (kernel,) = processes(slow)
     wait_until(lambda: not is_running(kernel))
