@@ -20,7 +20,6 @@ from vitedu_book.teaching import guide_file, read_guide
 
 from tools.folders import anew
 from tools.slides.deck import Deck, Teacher, read
-from vitedu.whole_files import write_whole
 
 ROOT = Path(__file__).parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
@@ -68,7 +67,7 @@ def write(site: Path, folder: Path) -> dict[str, Deck]:
         shutil.copytree(ASSETS, part / "slides", ignore=_templates)
         for name in SHARED:
             _copy(site / "_static" / name, part / "_static" / name)
-        write_whole(part / "_headers", policy(headers, notes).encode())
+        (part / "_headers").write_text(policy(headers, notes), "utf-8")
         decks = {page.stem: write_deck(page, site, part) for page in pages}
         listed = "".join(
             f'<li><a href="{name}.html">{escape(deck.title)}</a></li>\n'
@@ -125,7 +124,7 @@ def _fill(template: str, target: Path, **words: str) -> None:
     text = (ASSETS / template).read_text(encoding="utf-8")
     head = (ASSETS / "head.html").read_text(encoding="utf-8")
     page = Template(text).substitute(words, head=head)
-    write_whole(target, page.encode())
+    target.write_text(page, "utf-8")
 
 
 def main(site: str = "_build/html") -> None:
