@@ -128,6 +128,24 @@ def test_ledger_follows_the_chapters(book):
     assert "The book proves 0 rungs." in ledger(book)
 
 
+def test_the_sections_of_a_ledger_are_in_the_contents_of_its_page(book):
+    own = "\n## Who counts?\n"
+    with (book / "claims.md").open("a") as page:
+        page.write(own)
+    for number in ("0.5", "0.6"):
+        nbformat.write(chapter(claim("a", float(number))), book / "one.ipynb")
+        assert build(book).returncode == 0
+        text = ledger(book)
+        assert f"It is {number} s." in text
+        assert '<section class="ledger" id="claims-of-one">' in text
+        contents = text[text.index("page-toc") :]
+        assert [
+            link
+            for link in re.findall(r'href="#(.+?)"', contents)
+            if link in ("claims-of-one", "who-counts")
+        ] == ["who-counts", "claims-of-one"]
+
+
 def test_the_ladder_lists_rungs_and_the_ledger_claims(book):
     # A claim and a rung may have the same name.
     page = chapter(claim("a"), rungs=(rung("a"), rung("b")))
@@ -138,7 +156,7 @@ def test_the_ladder_lists_rungs_and_the_ledger_claims(book):
     assert "The book makes 1 claim." in text
     assert "The book proves 2 rungs." in text
     assert "one.html#rung-b" in text
-    assert "<p>a loop</p>" in text
+    assert ">a loop</a></p>" in text
     assert "<p>2.5e-16</p>" in text
 
 

@@ -2,16 +2,19 @@
 
 `vitedu.notebook.claim` shows `<p id="claim-NAME" data-claim="{json}">`, and
 `rung` the same with "rung". The directives `claims-ledger` and
-`equality-ladder` list all of them, with links to their places.
+`equality-ladder` list all of them, with links to their places: a section and
+a table for each chapter.
 """
 
 import json
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import SphinxError
@@ -27,7 +30,7 @@ class Kind(NamedTuple):
         directive: What a page writes to get the table.
         header: The columns; the first one links to the place.
         widths: Of the columns, relative to each other.
-        cells: Texts of the columns after the first.
+        cells: Texts of the columns.
     """
 
     directive: str
@@ -58,14 +61,14 @@ def _rung_cells(rung: Entry) -> tuple[str, ...]:
 KINDS = {
     "claim": Kind(
         "claims-ledger",
-        ("Chapter", "Statement", "Value", "Expected", "Seeds"),
-        (20, 45, 12, 15, 8),
+        ("Statement", "Value", "Expected", "Seeds"),
+        (60, 14, 18, 8),
         _claim_cells,
     ),
     "rung": Kind(
         "equality-ladder",
-        ("Chapter", "This", "equals this", "Difference", "Allowed"),
-        (20, 30, 30, 10, 10),
+        ("This", "equals this", "Difference", "Allowed"),
+        (38, 38, 12, 12),
         _rung_cells,
     ),
 }
@@ -86,8 +89,8 @@ class Ledger(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Leave a place for the ledger."""
-        _ledgers(self.env).add(self.env.docname)
         kind = next(k for k in KINDS if KINDS[k].directive == self.name)
+        _ledgers(self.env).setdefault(self.env.docname, []).append(kind)
         return [ledger(kind=kind)]
 
 
@@ -132,7 +135,7 @@ def collect(app: Sphinx, doctree: nodes.document) -> None:
 def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     """Forget what a page said before it is read again."""
     _entries(env).pop(docname, None)
-    _ledgers(env).discard(docname)
+    _ledgers(env).pop(docname, None)
 
 
 def merge(
@@ -145,11 +148,15 @@ def merge(
     for docname in docnames:
         if docname in _entries(other):
             _entries(env)[docname] = _entries(other)[docname]
-    _ledgers(env).update(_ledgers(other).intersection(docnames))
+        if docname in _ledgers(other):
+            _ledgers(env)[docname] = _ledgers(other)[docname]
 
 
 def outdated_ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Check the names, and write the ledgers again when anything was read."""
+    """Check the names, and write the ledgers again when anything was read.
+
+    Their sections are known now, and enter the contents of their pages.
+    """
     for kind in KINDS:
         places: dict[str, str] = {}
         for docname, entry in _in_reading_order(env, kind):
@@ -159,47 +166,87 @@ def outdated_ledgers(app: Sphinx, env: BuildEnvironment) -> list[str]:
                     f"{kind} {name!r}: {places[name]} and {docname}"
                 )
             places[name] = docname
+    for docname, kinds in _ledgers(env).items():
+        _enter_contents(env, docname, kinds)
     return sorted(_ledgers(env))
 
 
+def _enter_contents(
+    env: BuildEnvironment, docname: str, kinds: list[str]
+) -> None:
+    [page] = env.tocs[docname]
+    # What an earlier build entered is old.
+    items = [
+        item
+        for item in page.findall(nodes.list_item)
+        if item.parent.parent is page and "ledger" not in item["classes"]
+    ]
+    for kind in kinds:
+        for source in _by_chapter(env, kind):
+            link = nodes.reference(
+                "",
+                env.titles[source].astext(),
+                internal=True,
+                refuri=docname,
+                anchorname=f"#{_section_id(kind, source)}",
+            )
+            text = addnodes.compact_paragraph("", "", link)
+            items.append(nodes.list_item("", text, classes=["ledger"]))
+    del page[1:]
+    if items:
+        page += nodes.bullet_list("", *items)
+    env.toc_num_entries[docname] = 1 + len(items)
+
+
 def fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Put a sentence and a table where a ledger was asked for."""
+    """Put a sentence and a section for each chapter where one asked for it."""
     for node in list(doctree.findall(ledger)):
         kind = node["kind"]
-        entries = list(_in_reading_order(app.env, kind))
+        chapters = _by_chapter(app.env, kind)
+        number = sum(map(len, chapters.values()))
         node.replace_self(
-            _count(kind, entries) + _table(app, docname, kind, entries)
+            [
+                _count(kind, number),
+                *(
+                    _section(app, docname, kind, source, entries)
+                    for source, entries in chapters.items()
+                ),
+            ]
         )
 
 
-def _count(kind: str, entries: list[tuple[str, Entry]]) -> list[nodes.Node]:
-    number = len(entries)
+def _count(kind: str, number: int) -> nodes.Node:
     verb = {"claim": "makes", "rung": "proves"}[kind]
     text = f"The book {verb} {number} {kind}{'s' if number != 1 else ''}."
-    return [nodes.paragraph("", text)]
+    return nodes.paragraph("", text)
 
 
-def _table(
-    app: Sphinx, docname: str, kind: str, entries: list[tuple[str, Entry]]
-) -> list[nodes.Node]:
-    if not entries:
-        return []
+def _section(
+    app: Sphinx, docname: str, kind: str, source: str, entries: list[Entry]
+) -> nodes.Node:
+    uri = app.builder.get_relative_uri(docname, source)
     _, header, widths, cells = KINDS[kind]
     group = nodes.tgroup("", cols=len(header))
     group += [nodes.colspec(colwidth=width) for width in widths]
     group += nodes.thead("", _row([nodes.Text(text) for text in header]))
     body = nodes.tbody()
-    for source, entry in entries:
-        uri = app.builder.get_relative_uri(docname, source)
-        link = nodes.reference(
-            "",
-            app.env.titles[source].astext(),
-            internal=True,
-            refuri=f"{uri}#{kind}-{quote(entry['name'])}",
-        )
-        body += _row([link, *map(nodes.Text, cells(entry))])
+    for entry in entries:
+        first, *others = cells(entry)
+        place = f"{uri}#{kind}-{quote(entry['name'])}"
+        link = nodes.reference("", first, internal=True, refuri=place)
+        body += _row([link, *map(nodes.Text, others)])
     group += body
-    return [nodes.table("", group, classes=["claims-ledger"])]
+    return nodes.section(
+        "",
+        nodes.title("", app.env.titles[source].astext()),
+        nodes.table("", group),
+        ids=[_section_id(kind, source)],
+        classes=["ledger"],
+    )
+
+
+def _section_id(kind: str, source: str) -> str:
+    return f"{kind}s-of-{PurePosixPath(source).name}"
 
 
 def _row(cells: list[nodes.Node]) -> nodes.row:
@@ -219,9 +266,16 @@ def _in_reading_order(
                 yield docname, entry
 
 
+def _by_chapter(env: BuildEnvironment, kind: str) -> dict[str, list[Entry]]:
+    chapters: dict[str, list[Entry]] = {}
+    for docname, entry in _in_reading_order(env, kind):
+        chapters.setdefault(docname, []).append(entry)
+    return chapters
+
+
 def _entries(env: BuildEnvironment) -> dict[str, list[tuple[str, Entry]]]:
     return env.__dict__.setdefault("vitedu_entries", {})
 
 
-def _ledgers(env: BuildEnvironment) -> set[str]:
-    return env.__dict__.setdefault("vitedu_ledgers", set())
+def _ledgers(env: BuildEnvironment) -> dict[str, list[str]]:
+    return env.__dict__.setdefault("vitedu_ledgers", {})
