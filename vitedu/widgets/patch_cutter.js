@@ -109,6 +109,7 @@ function numberTiles() {
 function render({ model, el }) {
   const { data, shape: [height, width] } = decodeArray(model.get("image"));
   const image = { data, height, width };
+  const memory = new Int32Array(data.length);
   const sizes = model.get("patch_sizes");
   const frame = explorer(el, "patches", WORDS.label);
   // The place in the row that the mouse is at; Python does not hear of it.
@@ -193,7 +194,7 @@ function render({ model, el }) {
   function update() {
     const [size, order, cut] = TRAITS.map((name) => model.get(name));
     anew("cut", [size, order, cut], () => {
-      grid = cutUp(image, { size, order, cut });
+      grid = cutUp(image, { size, order, cut }, memory);
       all.setNumbers(grid.patches, numbersAt(grid.sources));
       slider.setMax(grid.values - 1);
     });
@@ -203,7 +204,7 @@ function render({ model, el }) {
     const sources = grid.sources.subarray(from, from + grid.values);
     anew("patch", [size, order, cut, patch], () => {
       numbers = numbersAt(sources);
-      channels = sources.map((source) => source % CHANNELS);
+      channels = channelsOf(sources);
       pixels = photo.update(patch, cut === "patches" ? [] : sources);
       zoom.setPatch(grid, numbers);
       row.setNumbers(numbers, channels);

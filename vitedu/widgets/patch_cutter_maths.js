@@ -17,44 +17,54 @@ const ALONG = {
   swapped: (i, p1, size, count) => p1 * count + i,
 };
 
+// Where the numbers of a line of pixels come from: every `apart`-th place of
+// `found`, from `to` on. A function of its own, so that a browser learns soon
+// to run it fast, and keeps it.
+function listLine(found, to, apart, channelsApart, line, columns) {
+  for (let p2 = 0; p2 < columns.length; p2 += 1) {
+    const from = CHANNELS * (line + columns[p2]);
+    for (let c = 0; c < CHANNELS; c += 1) {
+      found[to + p2 * apart + c * channelsApart] = from + c;
+    }
+  }
+}
+
 // `sources` holds, for each number of the sequence, its index in the
-// photograph.
-function cutUp({ height, width }, { size, order, cut }) {
+// photograph. It lies in `memory`, which has room for all of the photograph.
+function cutUp({ height, width }, { size, order, cut }, memory) {
   const [rows, columns] = [height, width].map((s) => Math.floor(s / size));
   const [high, wide] = [rows * size, columns * size];
   const values = CHANNELS * size * size;
   const strides = STRIDES[order];
   const [ofRow, ofColumn, ofChannel] = strides(size, size);
+  const sources = memory.subarray(0, rows * columns * values);
 
   // The numbers of `down` x `across` pieces, each of `tall` x `broad` pixels.
-  function sources(along, down, across, tall, broad) {
-    const found = new Int32Array(rows * columns * values);
+  function list(along, down, across, tall, broad) {
     const [toRow, toColumn, toChannel] = strides(tall, broad);
     const whole = CHANNELS * tall * broad;
-    for (let i = 0; i < down; i += 1) {
-      for (let j = 0; j < across; j += 1) {
+    for (let j = 0; j < across; j += 1) {
+      const ofPiece = Int32Array.from(
+        { length: broad }, (_, p2) => along(j, p2, broad, across),
+      );
+      for (let i = 0; i < down; i += 1) {
         for (let p1 = 0; p1 < tall; p1 += 1) {
-          const line = along(i, p1, tall, down) * width;
-          const to = (i * across + j) * whole + p1 * toRow;
-          for (let p2 = 0; p2 < broad; p2 += 1) {
-            const from = CHANNELS * (line + along(j, p2, broad, across));
-            for (let c = 0; c < CHANNELS; c += 1) {
-              found[to + p2 * toColumn + c * toChannel] = from + c;
-            }
-          }
+          listLine(
+            sources, (i * across + j) * whole + p1 * toRow, toColumn,
+            toChannel, along(i, p1, tall, down) * width, ofPiece,
+          );
         }
       }
     }
-    return found;
   }
+  // A reshape takes the memory in equal pieces: nothing is moved, as if all
+  // were one patch.
+  if (cut === "reshape") list(ALONG.patches, 1, 1, high, wide);
+  else list(ALONG[cut], rows, columns, size, size);
+
   return {
-    size, rows, columns, values, high, wide,
+    sources, size, rows, columns, values, high, wide,
     patches: rows * columns, down: height - high, right: width - wide,
-    // A reshape takes the memory in equal pieces: nothing is moved, as if all
-    // were one patch.
-    sources: cut === "reshape"
-      ? sources(ALONG.patches, 1, 1, high, wide)
-      : sources(ALONG[cut], rows, columns, size, size),
     placeOf: (p1, p2, channel) =>
       p1 * ofRow + p2 * ofColumn + channel * ofChannel,
     partsOf: (place) => [
@@ -66,4 +76,11 @@ function cutUp({ height, width }, { size, order, cut }) {
       at % CHANNELS,
     ],
   };
+}
+
+// The channels of numbers of the photograph.
+function channelsOf(places) {
+  const found = new Uint8Array(places.length);
+  for (let n = 0; n < found.length; n += 1) found[n] = places[n] % CHANNELS;
+  return found;
 }

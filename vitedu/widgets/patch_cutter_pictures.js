@@ -4,71 +4,104 @@
 // A picture is not drawn with more columns than that; numbers that fall
 // together are averaged.
 const MOST_COLUMNS = 1024;
-const MARK = [255, 221, 0];
+// Pixels as the processors of browsers keep them, the lowest byte first: red,
+// green, blue, and how opaque it is.
+const OPAQUE = 255 << 24;
+const GREY = 0x010101;
+const COLOURS = [0x000001, 0x000100, 0x010000];
+const MARK = OPAQUE | 0x00ddff;
 const DIMMED = 0.45;
 // How much a number lightens the colours that it is not.
 const OTHERS = 0.35;
 // The marks are made anew when the size has not changed for so long.
 const RESTS_MS = 300;
 
-// A canvas of pixels under a drawing with the coordinates of its `viewBox`.
+// A canvas of pixels under a drawing with the coordinates that it is given.
 function layers(name, canvas, ...drawn) {
   const drawing = svg("svg", {}, ...drawn);
   canvas.setAttribute("aria-hidden", "true");
   const root = html("div", { class: `layers ${name}` }, canvas, drawing);
-  function resize(width, height, viewBox = [width, height]) {
-    fill(canvas, { width, height }, []);
-    drawing.setAttribute("viewBox", `0 0 ${viewBox.join(" ")}`);
+  function resize(width, height) {
+    drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   }
   return { root, drawing, resize };
 }
 
-// `level` gives the brightness of a channel of the i-th pixel, 0 to 255.
-function paint(canvas, level) {
-  const { width, height } = canvas;
-  const context = canvas.getContext("2d");
-  const pixels = context.createImageData(width, height);
-  const { data } = pixels;
-  for (let i = 0; i < width * height; i += 1) {
-    for (let c = 0; c < CHANNELS; c += 1) data[4 * i + c] = level(i, c);
-    data[4 * i + 3] = 255;
-  }
-  context.putImageData(pixels, 0, 0);
+// New memory for each picture would be cleared, and collected later, within
+// the frames of one that drags; a picture is copied as soon as it is made.
+let memory = new ArrayBuffer(0);
+
+// The pixels of the next picture, row by row.
+function blank(width, height) {
+  const bytes = 4 * width * height;
+  if (memory.byteLength < bytes) memory = new ArrayBuffer(bytes);
+  return new Uint32Array(memory, 0, width * height).fill(OPAQUE);
 }
 
-// The same rows in `width` columns: the means of the numbers that share one.
-function narrowed(numbers, rows, width) {
-  const columns = numbers.length / rows;
-  if (width === columns) return numbers;
-  const starts = Array.from({ length: width + 1 }, (_, column) =>
-    Math.ceil((column * columns) / width));
-  const means = new Uint8ClampedArray(width * rows);
-  for (let row = 0, n = 0, mean = 0; row < rows; row += 1) {
-    for (let column = 0; column < width; column += 1, mean += 1) {
-      const end = row * columns + starts[column + 1];
-      let sum = 0;
-      for (; n < end; n += 1) sum += numbers[n];
-      means[mean] = sum / (starts[column + 1] - starts[column]);
+function show(canvas, { buffer, byteLength, length }, width) {
+  fill(canvas, { width, height: length / width }, []);
+  const bytes = new Uint8ClampedArray(buffer, 0, byteLength);
+  canvas.getContext("2d").putImageData(new ImageData(bytes, width), 0, 0);
+}
+
+// The loops over pixels are functions of their own, made once: a browser
+// forgets how to run those fast that are made anew for each picture.
+
+// Lines of pixels from as many numbers; a `step` is what 1 adds to a pixel.
+function addNumbers(pixels, numbers, step) {
+  for (let i = 0; i < pixels.length; i += 1) pixels[i] |= numbers[i] * step;
+}
+
+// A line of pixels from more numbers: those up to `ends` are averaged.
+function addMeans(pixels, to, numbers, from, ends, step) {
+  for (let i = 0, n = 0; i < ends.length; i += 1) {
+    const first = n;
+    let sum = 0;
+    for (; n < ends[i]; n += 1) sum += numbers[from + n];
+    pixels[to + i] |= Math.round(sum / (n - first)) * step;
+  }
+}
+
+// Integers, 0 to 255, in rows below each other: a list for each step.
+function paintNumbers(canvas, rows, steps, ...lists) {
+  const columns = lists[0].length / rows;
+  const width = Math.min(columns, MOST_COLUMNS);
+  const ends = Uint32Array.from({ length: width }, (_, column) =>
+    Math.ceil(((column + 1) * columns) / width));
+  const pixels = blank(width, rows);
+  lists.forEach((numbers, list) => {
+    if (width === columns) {
+      addNumbers(pixels, numbers, steps[list]);
+      return;
     }
-  }
-  return means;
+    for (let row = 0; row < rows; row += 1) {
+      addMeans(
+        pixels, row * width, numbers, row * columns, ends, steps[list],
+      );
+    }
+  });
+  show(canvas, pixels, width);
 }
 
-// Paints integers, 0 to 255, in rows below each other: one list in grey, or
-// one list for each colour.
-function paintNumbers(canvas, rows, ...colours) {
-  const width = Math.min(colours[0].length / rows, MOST_COLUMNS);
-  const [reds, greens = reds, blues = reds] = colours.map(
-    (numbers) => narrowed(numbers, rows, width),
-  );
-  const image = new ImageData(width, rows);
-  // A pixel at a time; the processors of browsers keep the lowest byte first.
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let i = 0; i < pixels.length; i += 1) {
-    pixels[i] = (255 << 24) | (blues[i] << 16) | (greens[i] << 8) | reds[i];
+// The part of a channel in the colours that stand for numbers.
+function tinted(numbers, channels, channel) {
+  const levels = new Uint8ClampedArray(numbers.length);
+  for (let n = 0; n < levels.length; n += 1) {
+    levels[n] = numbers[n] * (channels[n] === channel ? 1 : OTHERS);
   }
-  fill(canvas, { width, height: rows }, []);
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  return levels;
+}
+
+// A line of pixels whose three numbers stand in `places`, the others of the
+// line `apart` from them.
+function addPixels(pixels, to, count, numbers, places, apart, light) {
+  const [red, green, blue] = places;
+  for (let i = 0; i < count; i += 1) {
+    const at = i * apart;
+    pixels[to + i] |= Math.round(light * numbers[red + at])
+      | (Math.round(light * numbers[green + at]) << 8)
+      | (Math.round(light * numbers[blue + at]) << 16);
+  }
 }
 
 // Tells which of `rows` x `columns` cells is pointed at. A mouse looks; a
@@ -106,10 +139,12 @@ function photograph({ data, width, height }, pick) {
   const canvas = html("canvas", { class: "pixels" });
   const lines = edged("path", "lines");
   const outline = edged("rect", "outline");
+  // The marks have a drawing of their own: hundreds that stay as they are
+  // should not be gone through when a line over them moves.
   const leftover = svg("path", { class: "leftover" });
   const group = svg("g", { role: "radiogroup", "aria-label": WORDS.group });
   const { root, resize } = layers(
-    "photograph", canvas, leftover, ...lines.strokes, ...outline.strokes, group,
+    "photograph", canvas, leftover, ...lines.strokes, ...outline.strokes,
   );
   let grid;
   // Whether all of the photograph is to be seen.
@@ -118,6 +153,7 @@ function photograph({ data, width, height }, pick) {
   let making;
   const marks = [];
   resize(width, height);
+  const choices = svg("svg", { viewBox: `0 0 ${width} ${height}` }, group);
 
   function makeMarks() {
     const { size, columns, patches } = grid;
@@ -132,6 +168,7 @@ function photograph({ data, width, height }, pick) {
     marks.splice(0, marks.length, ...squares);
     markChosen(marks, chosen, chosen);
     group.replaceChildren(...squares);
+    root.append(choices);
   }
 
   function setGrid(found) {
@@ -147,10 +184,11 @@ function photograph({ data, width, height }, pick) {
       "d", `M0 ${high}H${wide}V0H${width}V${height}H0z`,
     );
     outline.set({ width: size, height: size });
-    // They take longer than a frame: they wait until the slider rests.
+    // They take longer than a frame: they wait until the slider rests, and
+    // those of the size before are not there until then.
     clearTimeout(making);
     marks.length = 0;
-    group.replaceChildren();
+    choices.remove();
     if (first) makeMarks();
     else making = setTimeout(makeMarks, RESTS_MS);
   }
@@ -172,8 +210,10 @@ function photograph({ data, width, height }, pick) {
     const own = new Set(scattered.map((at) => Math.floor(at / CHANNELS)));
     const light = own.size ? DIMMED : 1;
     if (own.size || !plain) {
-      paint(canvas, (i, c) => (own.has(i) ? MARK[c]
-        : light * data[CHANNELS * i + c]));
+      const pixels = blank(width, height);
+      addPixels(pixels, 0, pixels.length, data, [0, 1, 2], CHANNELS, light);
+      for (const pixel of own) pixels[pixel] = MARK;
+      show(canvas, pixels, width);
     }
     plain = own.size === 0;
     outline.set({
@@ -206,8 +246,14 @@ function enlarged({ look, pick }) {
     grid = found;
     const { size, placeOf } = grid;
     resize(size, size);
-    paint(canvas, (i, c) =>
-      numbers[placeOf(Math.floor(i / size), i % size, c)]);
+    const pixels = blank(size, size);
+    for (let row = 0; row < size; row += 1) {
+      const first = [0, 1, 2].map((c) => placeOf(row, 0, c));
+      addPixels(
+        pixels, row * size, size, numbers, first, placeOf(0, 1, 0), 1,
+      );
+    }
+    show(canvas, pixels, size);
   }
   function update([row, column], name) {
     const { size } = grid;
@@ -236,14 +282,9 @@ function patchRow({ look, pick }) {
   function setNumbers(numbers, channels) {
     count = numbers.length;
     drawing.setAttribute("viewBox", `0 0 ${count} 1`);
-    const colours = [0, 1, 2].map((c) => {
-      const levels = new Uint8ClampedArray(count);
-      for (let n = 0; n < count; n += 1) {
-        levels[n] = numbers[n] * (c === channels[n] ? 1 : OTHERS);
-      }
-      return levels;
-    });
-    paintNumbers(canvas, 1, ...colours);
+    paintNumbers(canvas, 1, COLOURS, ...COLOURS.map(
+      (_, channel) => tinted(numbers, channels, channel),
+    ));
   }
   // Where the three numbers of a pixel stand; one of them is looked at.
   function update(places, looked, name) {
@@ -270,7 +311,7 @@ function allRows(pick) {
   function setNumbers(count, numbers) {
     rows = count;
     drawing.setAttribute("viewBox", `0 0 1 ${rows}`);
-    paintNumbers(canvas, rows, numbers);
+    paintNumbers(canvas, rows, [GREY], numbers);
   }
   function update(patch, name) {
     line.set({ y: patch });
