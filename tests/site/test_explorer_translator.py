@@ -324,3 +324,16 @@ def test_the_chapter_translates_what_is_typed(open_page):
     translator.get_by_label("Head", exact=True).press("ArrowDown")
     expect(reading).to_contain_text("head 2 of block 1 looks most at sign")
     assert published(translator)["row"] != row
+
+
+def test_what_follows_stays_where_it_is_while_one_types(open_page):
+    page = open_page(CHAPTER)
+    start_explorers(page)
+    translator = page.locator(".vitedu-translator")
+    translator.get_by_label("Attention", exact=True).select_option("cross")
+    heights = set()
+    for number in (1, 12, 123, 1234, 12345):
+        field(page).fill(str(number))
+        expect_published(translator, number=number)
+        heights.add(translator.bounding_box()["height"])
+    assert len(heights) == 1
