@@ -15,30 +15,31 @@ const SLOP = 6;
 const POSITIVE = [184, 62, 134];
 const NEGATIVE = [184, 126, 22];
 
-function colourOf(value, rgba, at) {
-  const [red, green, blue] = value < 0 ? NEGATIVE : POSITIVE;
-  rgba[at] = red;
-  rgba[at + 1] = green;
-  rgba[at + 2] = blue;
-  rgba[at + 3] = Math.round(255 * Math.min(1, Math.abs(value)));
+// Paints a column of a picture that is `width` pixels wide. The loop is a
+// function of its own for the browser, as in the maths.
+function paintColumn(rgba, x, width, values) {
+  for (let y = 0; y < values.length; y++) {
+    const at = 4 * (y * width + x);
+    const [red, green, blue] = values[y] < 0 ? NEGATIVE : POSITIVE;
+    rgba[at] = red;
+    rgba[at + 1] = green;
+    rgba[at + 2] = blue;
+    rgba[at + 3] = Math.round(255 * Math.min(1, Math.abs(values[y])));
+  }
 }
 
-// One pixel a value; the style sheet makes it larger.
-function paint(canvas, width, height, valueAt) {
-  canvas.width = width;
-  canvas.height = height;
-  const image = new ImageData(width, height);
-  for (let y = 0; y < height; y++) {
-    for (let x = 0; x < width; x++) {
-      colourOf(valueAt(x, y), image.data, 4 * (y * width + x));
-    }
-  }
+// One pixel a value, a column for each list; the style sheet makes it larger.
+function paint(canvas, columns) {
+  const image = new ImageData(columns.length, columns[0].length);
+  columns.forEach((values, x) =>
+    paintColumn(image.data, x, columns.length, values));
+  fill(canvas, { width: image.width, height: image.height }, []);
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
 function colourKey() {
   const bar = html("canvas", { class: "key-bar", "aria-hidden": "true" });
-  paint(bar, 101, 1, (x) => x / 50 - 1);
+  paint(bar, Array.from({ length: 101 }, (_, x) => [x / 50 - 1]));
   return html(
     "span", { class: "key" }, html("span", { text: "−1" }), bar,
     html("span", { text: "1" }),
@@ -170,7 +171,7 @@ function stage(onDrag) {
     const end = width - RIGHT;
     const cell = (end - LEFT) / length;
     shown = { length, cell, p, q };
-    if (painted !== table) paint(canvas, length, dModel, (x, y) => rows[x][y]);
+    if (painted !== table) paint(canvas, rows);
     painted = table;
     fill(canvas, {
       style: `left: ${LEFT}px; top: ${TABLE_TOP}px; width: ${end - LEFT}px; `

@@ -15,9 +15,15 @@ function frequencies(dModel, base, formula) {
 const placeOf = (j, length, formula) =>
   formula === "rescaled" ? (j / length) * RESCALED_TO : j;
 
+// The loops over all numbers of a table are functions of their own, made once:
+// a browser forgets how to run those fast that are made anew for each table.
+
 function encode(place, frequency) {
-  return frequency.map((turn, component) =>
-    component % 2 ? Math.cos(place * turn) : Math.sin(place * turn));
+  const row = new Float64Array(frequency.length);
+  for (let i = 0; i < row.length; i++) {
+    row[i] = (i % 2 ? Math.cos : Math.sin)(place * frequency[i]);
+  }
+  return row;
 }
 
 function dot(a, b) {
@@ -52,14 +58,20 @@ function makeTable({ dModel, base, length, formula }) {
   };
 }
 
+function sumOfCosines(offset, frequency) {
+  let sum = 0;
+  for (let i = 0; i < frequency.length; i += 2) {
+    sum += Math.cos(offset * frequency[i]);
+  }
+  return sum;
+}
+
 // The dot product over the offset by the paper's formula.
 function paperProducts(dModel, base, length) {
   const frequency = frequencies(dModel, base, "paper");
-  return Float64Array.from({ length }, (_, offset) => {
-    let sum = 0;
-    for (let i = 0; i < dModel; i += 2) sum += Math.cos(offset * frequency[i]);
-    return sum;
-  });
+  return Float64Array.from(
+    { length }, (_, offset) => sumOfCosines(offset, frequency),
+  );
 }
 
 function readings(table, p, q) {
