@@ -62,24 +62,25 @@ function addMeans(pixels, to, numbers, from, ends, step) {
   }
 }
 
-// Integers, 0 to 255, in rows below each other: a list for each step.
-function paintNumbers(canvas, rows, steps, ...lists) {
-  const columns = lists[0].length / rows;
-  const width = Math.min(columns, MOST_COLUMNS);
+// Adds integers, 0 to 255, in rows below each other.
+function addRows(pixels, rows, numbers, step) {
+  const [width, columns] = [pixels, numbers].map((list) => list.length / rows);
+  if (width === columns) {
+    addNumbers(pixels, numbers, step);
+    return;
+  }
   const ends = Uint32Array.from({ length: width }, (_, column) =>
     Math.ceil(((column + 1) * columns) / width));
+  for (let row = 0; row < rows; row += 1) {
+    addMeans(pixels, row * width, numbers, row * columns, ends, step);
+  }
+}
+
+// Paints such rows, from a list of numbers for each step.
+function paintNumbers(canvas, rows, steps, ...lists) {
+  const width = Math.min(lists[0].length / rows, MOST_COLUMNS);
   const pixels = blank(width, rows);
-  lists.forEach((numbers, list) => {
-    if (width === columns) {
-      addNumbers(pixels, numbers, steps[list]);
-      return;
-    }
-    for (let row = 0; row < rows; row += 1) {
-      addMeans(
-        pixels, row * width, numbers, row * columns, ends, steps[list],
-      );
-    }
-  });
+  lists.forEach((numbers, i) => addRows(pixels, rows, numbers, steps[i]));
   show(canvas, pixels, width);
 }
 
@@ -139,8 +140,6 @@ function photograph({ data, width, height }, pick) {
   const canvas = html("canvas", { class: "pixels" });
   const lines = edged("path", "lines");
   const outline = edged("rect", "outline");
-  // The marks have a drawing of their own: hundreds that stay as they are
-  // should not be gone through when a line over them moves.
   const leftover = svg("path", { class: "leftover" });
   const group = svg("g", { role: "radiogroup", "aria-label": WORDS.group });
   const { root, resize } = layers(
@@ -153,6 +152,8 @@ function photograph({ data, width, height }, pick) {
   let making;
   const marks = [];
   resize(width, height);
+  // The marks have a drawing of their own: hundreds that stay as they are
+  // should not be gone through when a line over them moves.
   const choices = svg("svg", { viewBox: `0 0 ${width} ${height}` }, group);
 
   function makeMarks() {
