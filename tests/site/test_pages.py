@@ -217,6 +217,30 @@ def test_columns_keep_their_places_while_rows_arrive(open_page):
     assert tables.evaluate_all(columns) == pytest.approx(whole, abs=1)
 
 
+@pytest.mark.parametrize("look", [{}, PHONE])
+def test_lists_of_the_index_keep_their_places_while_it_arrives(
+    open_page, look
+):
+    page = open_page("genindex.html", **look)
+    rows = page.locator("table.genindextable tr")
+    places = """rows => rows.flatMap((row) => {
+      const { top } = row.getBoundingClientRect();
+      return [...row.cells[0].querySelectorAll("li")].flatMap((entry) => {
+        const place = entry.getBoundingClientRect();
+        return [place.left, place.top - top, place.width];
+      });
+    })"""
+    whole = rows.evaluate_all(places)
+    assert len(whole) > 300
+    rows.evaluate_all(
+        """rows => { for (const row of rows) {
+          const [, ...later] = row.cells;
+          for (const cell of later) cell.remove();
+        } }"""
+    )
+    assert rows.evaluate_all(places) == pytest.approx(whole, abs=1)
+
+
 @pytest.mark.parametrize("place", ["exercises", "summary"])
 def test_a_phone_draws_what_is_near_and_finds_what_is_far(open_page, place):
     page = open_page(f"{LONG}#{place}", **PHONE)
