@@ -257,6 +257,21 @@ def test_a_phone_draws_what_is_near_and_finds_what_is_far(open_page, place):
     assert abs(heading.bounding_box()["y"] - before - 8 * 400) < 40
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["book/claims.html", "book/ladder.html", "book/teach/chapters.html"],
+)
+def test_a_phone_draws_what_is_near_of_a_long_list(open_page, path):
+    page = open_page(path, **PHONE)
+    first, *_, last = page.locator(".bd-article > section > section").all()
+    drawn = "text => text.checkVisibility({ contentVisibilityAuto: true })"
+    assert first.locator("p").first.evaluate(drawn)
+    last_text = last.locator("p").first
+    assert not last_text.evaluate(drawn)
+    last.scroll_into_view_if_needed()
+    page.wait_for_function(drawn, arg=last_text.element_handle())
+
+
 def test_wide_formula_scrolls_and_takes_the_focus(open_page):
     page = open_page("book/notation.html", **PHONE)
     wide = page.evaluate_handle(

@@ -241,7 +241,7 @@ def _section(
         nodes.title("", app.env.titles[source].astext()),
         nodes.table("", group),
         ids=[_section_id(kind, source)],
-        classes=["ledger"],
+        classes=["drawn-when-near", "ledger"],
     )
 
 
