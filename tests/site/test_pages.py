@@ -272,6 +272,17 @@ def test_a_phone_draws_what_is_near_of_a_long_list(open_page, path):
     page.wait_for_function(drawn, arg=last_text.element_handle())
 
 
+def test_the_button_of_a_fold_is_in_its_title_of_two_lines(open_page):
+    page = open_page("book/teach/chapters.html", **PHONE)
+    title = page.locator(".dropdown > .admonition-title").first
+    title.scroll_into_view_if_needed()
+    button = title.locator(".toggle-button")
+    expect(button).to_be_visible()
+    around, inside = title.bounding_box(), button.bounding_box()
+    assert around["height"] > 2 * inside["height"]
+    assert around["y"] < inside["y"] < around["y"] + around["height"] / 2
+
+
 def test_wide_formula_scrolls_and_takes_the_focus(open_page):
     page = open_page("book/notation.html", **PHONE)
     wide = page.evaluate_handle(
