@@ -16,6 +16,8 @@ LONG = "chapters/06-residuals-norms-feed-forward.html"
 FIRST = "why-can-more-layers-be-worse"
 DRAWN = """(id) => document.querySelector(`#${id} p`)
   .checkVisibility({ contentVisibilityAuto: true })"""
+IS_AT = """([id, y]) => Math.abs(
+  document.getElementById(id).getBoundingClientRect().y - y) < 40"""
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)
@@ -251,10 +253,9 @@ def test_a_phone_draws_what_is_near_and_finds_what_is_far(open_page, place):
     # What is read stays where it is while what is above gets its height.
     heading.hover()
     before = heading.bounding_box()["y"]
-    for _ in range(8):
+    for turn in range(1, 9):
         page.mouse.wheel(0, -400)
-        page.wait_for_timeout(500)
-    assert abs(heading.bounding_box()["y"] - before - 8 * 400) < 40
+        page.wait_for_function(IS_AT, arg=[place, before + 400 * turn])
 
 
 @pytest.mark.parametrize(
