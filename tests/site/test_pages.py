@@ -256,6 +256,7 @@ def test_a_phone_draws_what_is_near_and_finds_what_is_far(open_page, place):
     for turn in range(1, 9):
         page.mouse.wheel(0, -400)
         page.wait_for_function(IS_AT, arg=[place, before + 400 * turn])
+    assert abs(heading.bounding_box()["y"] - before - 8 * 400) < 40
 
 
 @pytest.mark.parametrize(
