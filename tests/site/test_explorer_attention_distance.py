@@ -129,9 +129,8 @@ def test_every_patch_has_its_weights_and_its_distance(show):
 def test_the_area_of_a_square_is_its_weight(show):
     maps = make_maps()
     page = show(make(maps, row=1, column=2))
-    sides = page.locator(".squares rect").evaluate_all(
-        "squares => squares.map((square) => square.width.baseVal.value)"
-    )
+    path = page.locator(".squares").get_attribute("d")
+    sides = np.array(re.findall(r"h([\d.]+)v", path), float)
     weights = maps[-1, 0, 0, 0, 1 + 5, 1:].astype(float)
     np.testing.assert_allclose(
         np.square(sides) / np.square(sides).max(),
@@ -378,6 +377,34 @@ def test_the_step_slider_says_the_step_and_moves_the_dots(show):
     assert dot(page, 0, 0).bounding_box()["y"] != before
 
 
+def test_a_line_goes_from_each_head_untrained_to_the_same_head_now(show):
+    page = show(make(), reduced_motion="reduce")
+
+    def dots() -> np.ndarray:
+        return np.array(
+            page.locator(".dot").evaluate_all(
+                "dots => dots.map(({ style: { transform } }) => {"
+                " const { e, f } = new DOMMatrix(transform);"
+                " return [e, f]; })"
+            )
+        )
+
+    def numbers(kind: str) -> np.ndarray:
+        path = page.locator(f".{kind}").get_attribute("d")
+        found = re.findall(r"M(\S+) ([\d.]+)[Vh]([\d.]+)", path)
+        return np.array(found, float)
+
+    go_to_step(page, 0)
+    untrained = dots()
+    go_to_step(page, 2)
+    now = dots()
+    assert np.abs(now - untrained)[:, 1].min() > 0
+    np.testing.assert_allclose(numbers("ghosts")[:, :2], untrained, rtol=1e-5)
+    np.testing.assert_allclose(
+        numbers("stems"), np.column_stack([untrained, now[:, 1]]), rtol=1e-5
+    )
+
+
 @pytest.mark.parametrize(
     ("motion", "duration"), [("reduce", "0s"), ("no-preference", "0.4s")]
 )
@@ -391,7 +418,7 @@ def test_dots_follow_a_slider_that_is_dragged_at_once(show):
     page = show(make())
     page.get_by_label("Step", exact=True).hover()
     page.mouse.down()
-    for moving in (dot(page, 0, 0), page.locator(".stem").first):
+    for moving in (dot(page, 0, 0), page.locator(".stems")):
         expect(moving).to_have_css("transition-duration", "0s")
     page.mouse.up()
     expect(dot(page, 0, 0)).to_have_css("transition-duration", "0.4s")

@@ -26,7 +26,7 @@ function patchMap(data, pickPatch, pickClass) {
     picture(data, image));
 
   const photo = svg("image", { width: wide, height: high });
-  const squares = svg("g", { class: "squares", "aria-hidden": "true" });
+  const squares = svg("path", { class: "squares", "aria-hidden": "true" });
   const circle = (name) => svg("circle", { class: name });
   const rings = [
     circle("dark"), circle("uniform"), circle("light"), circle("reach"),
@@ -40,7 +40,6 @@ function patchMap(data, pickPatch, pickClass) {
   const marks = [];
   for (let index = 0; index < patches; index += 1) {
     const [row, column] = [Math.floor(index / columns), index % columns];
-    squares.append(svg("rect"));
     marks.push(svg("rect", {
       role: "radio", class: "patch", x: column * cell, y: row * cell,
       width: cell, height: cell, "data-row": row, "data-column": column,
@@ -72,14 +71,12 @@ function patchMap(data, pickPatch, pickClass) {
     const shown = weights.subarray(prefix);
     const largest = Math.max(...shown);
     inside.style.color = headColour(head);
-    [...squares.children].forEach((square, index) => {
-      const side = 0.92 * cell * Math.sqrt(shown[index] / largest || 0);
-      const corner = {
-        x: (index % columns + 0.5) * cell - side / 2,
-        y: (Math.floor(index / columns) + 0.5) * cell - side / 2,
-      };
-      fill(square, { ...corner, width: side, height: side }, []);
-    });
+    put(squares, "d", Array.from(shown, (weight, index) => {
+      const side = 0.92 * cell * Math.sqrt(weight / largest || 0);
+      const left = (index % columns + 0.5) * cell - side / 2;
+      const top = (Math.floor(index / columns) + 0.5) * cell - side / 2;
+      return `M${left} ${top}h${side}v${side}h${-side}z`;
+    }).join(""));
     marks.forEach((mark, index) => {
       mark.dataset.weight = shown[index];
       mark.setAttribute("aria-label", sentence(WORDS.patch, {

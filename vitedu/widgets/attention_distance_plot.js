@@ -97,8 +97,9 @@ function headPlot(data, pick) {
   const place = (index) => [Math.floor(index / heads), index % heads];
   const all = [...Array(layers * heads).keys()];
   const marks = all.map((index) => plotDot(...place(index), radius));
-  const stems = all.map(() => svg("path", { class: "stem" }));
-  const ghosts = all.map(() => svg("circle", { class: "ghost", r: 0.35 * radius }));
+  // One path for all of them: the browser has one thing to style and to draw.
+  const stems = svg("path", { class: "stems" });
+  const ghosts = svg("path", { class: "ghosts", "stroke-width": 0.7 * radius });
   const shown = new Float64Array(all.length);
 
   // Sideways to the same head of the next layer, up and down by distance.
@@ -118,22 +119,23 @@ function headPlot(data, pick) {
   }
 
   function update(distanceOf, untrainedOf, chosen) {
+    let [lines, points] = ["", ""];
     for (const index of all) {
       const [layer, head] = place(index);
       const now = distanceOf(layer, head);
       const [low, high] = [y(untrainedOf(layer, head)), y(now)];
       const at = x(layer, head);
       shown[index] = now;
-      ghosts[index].style.transform = moved(at, low);
-      // No line that a scale makes longer: while it grows, a browser keeps a
-      // picture of it at that scale, and may have no memory left to draw.
-      put(stems[index], "d", `M${at} ${low}V${high}`);
+      lines += `M${at} ${low}V${high}`;
+      points += `M${at} ${low}h0`;
       marks[index].style.transform = moved(at, high);
       put(marks[index], "data-distance", String(now));
       put(marks[index], "aria-label", sentence(WORDS.dot, {
         layer: layer + 1, head: head + 1, distance: pixelText(now),
       }));
     }
+    put(stems, "d", lines);
+    put(ghosts, "d", points);
     markChosen(marks, chosen, chosen);
   }
 
@@ -156,7 +158,7 @@ function headPlot(data, pick) {
   const root = svg(
     "svg", { viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, class: "plot" },
     plotAxes(data, scales),
-    svg("g", { "aria-hidden": "true" }, ...stems, ...ghosts),
+    svg("g", { "aria-hidden": "true" }, stems, ghosts),
     dots,
   );
   root.addEventListener("click", pickNearest);
