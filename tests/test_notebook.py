@@ -181,6 +181,74 @@ def test_on_the_tolerance_holds(shown):
     assert len(shown) == 2
 
 
+def bounded(value, **bounds):
+    notebook.claim("one", "It is {value} %.", value, unit=" %", **bounds)
+
+
+def test_bounds_hold_up_to_their_ends_and_enter_the_ledger(shown):
+    for value in (5, 7, 35):
+        bounded(value, at_least=5, at_most=35, baseline=0)
+    bounded(1e9, at_least=5, baseline=0)
+    bounded(-1e9, at_most=35, baseline=50)
+    entry = shown[0].entry
+    assert (entry["at_least"], entry["at_most"], entry["baseline"]) == (
+        5,
+        35,
+        0,
+    )
+    assert "expected" not in entry
+    assert "at_most" not in shown[3].entry
+
+
+@pytest.mark.parametrize("value", [4.9, 35.1, math.nan, math.inf])
+def test_a_value_outside_of_its_bounds_stops_the_build(shown, value):
+    with pytest.raises(
+        AssertionError,
+        match=r"^claim 'one': .* % is not at least 5 % and at most 35 %$",
+    ):
+        bounded(value, at_least=5, at_most=35, baseline=0)
+    assert shown == []
+
+
+@pytest.mark.parametrize(
+    ("allowed", "message"),
+    [
+        (
+            {"at_least": 5, "at_most": 35},
+            "baseline must say what at_least and at_most rule out, got None",
+        ),
+        (
+            {"at_least": 5, "at_most": 35, "baseline": 10},
+            "baseline must lie outside of what is allowed, at least 5 and at "
+            "most 35, got 10",
+        ),
+        (
+            {"expected": 20, "tolerance": 5, "baseline": 16},
+            "baseline must lie outside of what is allowed, 20 within 5, got "
+            "16",
+        ),
+        (
+            {"at_least": 5, "tolerance": 1, "baseline": 0},
+            "tolerance needs expected, got 1",
+        ),
+        (
+            {},
+            "a claim must have either expected, with a tolerance, or at_least "
+            "or at_most, got expected=None, at_least=None, at_most=None",
+        ),
+        (
+            {"expected": 7, "tolerance": 1, "at_most": 8},
+            "a claim must have either expected, with a tolerance, or at_least "
+            "or at_most, got expected=7, at_least=None, at_most=8",
+        ),
+    ],
+)
+def test_a_claim_that_cannot_fail_is_refused(shown, allowed, message):
+    with refuses(ValueError, message):
+        bounded(7, **allowed)
+    assert shown == []
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -214,8 +282,13 @@ def test_a_rung_that_holds_carries_its_entry(shown):
     assert text.startswith('<p class="rung" id="rung-a-rung" data-rung="')
     assert "a &lt;loop&gt; = a product" in text
     entry = re.search(r'data-rung="([^"]*)"', text)[1]
-    names = {"name": "a-rung", "lower": "a <loop>", "upper": "a product"}
-    assert json.loads(html.unescape(entry)) == names | RUNG
+    texts = {
+        "name": "a-rung",
+        "lower": "a <loop>",
+        "upper": "a product",
+        "compares": "outputs",
+    }
+    assert json.loads(html.unescape(entry)) == texts | RUNG
 
 
 @pytest.mark.parametrize("difference", [2e-12, -1e-16, math.nan, math.inf])

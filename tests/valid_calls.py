@@ -837,6 +837,9 @@ CALLS = {
         value=(1.0, values(None, "three", [3], 3j, {}, torch.ones(2))),
         expected=(1.0, values(None, "three", [3], 3j, {}, torch.ones(2))),
         tolerance=(0.0, number(at_least=0)),
+        at_least=(None, values("three", [3], 3j, {}, torch.ones(2), 0.0)),
+        at_most=(None, values("three", [3], 3j, {}, torch.ones(2), 2.0)),
+        baseline=(None, values("three", [3], 3j, {}, torch.ones(2), 1.0)),
         unit=("", not_a(str)),
         seeds=(1, size()),
         decimals=(None, size(at_least=0, optional=True)),
@@ -848,6 +851,7 @@ CALLS = {
         upper=("two quarters", not_a(str)),
         difference=(0.0, values(None, "three", [3], 3j, {}, torch.ones(2))),
         tolerance=(0.0, number(at_least=0)),
+        compares=("outputs", not_a(str)),
     ),
     "notebook.predict": call(
         notebook.predict,

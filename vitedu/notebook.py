@@ -89,17 +89,22 @@ def claim(
     name: str,
     statement: str,
     value: float,
-    expected: float,
+    expected: float | None = None,
     *,
-    tolerance: float,
+    tolerance: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    baseline: float | None = None,
     unit: str = "",
     seeds: int = 1,
     decimals: int | None = None,
 ) -> None:
     """State a number in a sentence, and stop the build if it is wrong.
 
-    The claim enters the ledger of the book, where every number stands beside
-    what it was measured against.
+    A number that is known has an expected value and a tolerance. One that
+    changes with the seed has bounds, and a baseline that they leave out: what
+    chance, an untrained model or the other method would give. The claim
+    enters the ledger of the book.
 
     Args:
         name: A short name of a-z, 0-9 and hyphens, unique in the book.
@@ -107,36 +112,41 @@ def claim(
         value: What this page has computed.
         expected: What the book says it is.
         tolerance: Largest allowed distance between the two; 0 means equal.
-        unit: Written behind the number.
+        at_least: The lowest value allowed.
+        at_most: The highest value allowed.
+        baseline: A value outside the bounds or the tolerance.
+        unit: Written after the number.
         seeds: Over how many seeds the number holds.
-        decimals: Digits behind the point; None means four significant ones.
+        decimals: Digits after the point; None means four significant ones.
 
     Raises:
-        ValueError: Another name, no ``{value}``, or a negative `tolerance`.
-        AssertionError: `value` is further from `expected` than `tolerance`,
-            or no number.
+        ValueError: Another name, no ``{value}``, a negative `tolerance`,
+            both or neither of `expected` and bounds; a claim that its
+            `baseline` meets.
+        AssertionError: `value` is not what is allowed, or no number.
 
     >>> claim("a-half", "It is {value}.", 0.5004, 0.5, tolerance=0.001)
     Claim: It is 0.5004.
     >>> claim("a-half", "It is {value}.", 0.6, 0.5, tolerance=0.001)
     Traceback (most recent call last):
     AssertionError: claim 'a-half': 0.6 is not 0.5 within 0.001
+    >>> claim("most", "{value} %.", 93, at_least=80, baseline=10, seeds=5)
+    Claim: 93 %.
     """
     require.anchor("name", name)
     for key, text in (("statement", statement), ("unit", unit)):
         require.instance(key, text, str)
     if "{value}" not in statement:
         raise ValueError(f"statement must hold '{{value}}', got {statement!r}")
-    require.number("tolerance", tolerance, at_least=0)
     require.positive_int("seeds", seeds)
     if decimals is not None:
         require.integer("decimals", decimals, at_least=0)
-    value, expected = _number("value", value), _number("expected", expected)
-    distance = abs(value - expected)
-    if not (math.isfinite(value) and distance <= tolerance):
+    value = _number("value", value)
+    allowed = _allowed(expected, tolerance, at_least, at_most, baseline)
+    if not _meets(value, allowed):
         raise AssertionError(
-            f"claim {name!r}: {value:.6g}{unit} is not {expected:.6g}{unit} "
-            f"within {tolerance:.3g}"
+            f"claim {name!r}: {value:.6g}{unit} is not "
+            f"{_allowed_text(allowed, unit)}"
         )
     shown = (
         f"{value:,.{decimals}f}" if decimals is not None else f"{value:.4g}"
@@ -146,12 +156,75 @@ def claim(
         "name": name,
         "statement": sentence,
         "value": value,
-        "expected": expected,
-        "tolerance": tolerance,
+        **allowed,
         "unit": unit,
         "seeds": seeds,
     }
     display(_Entry("claim", sentence, entry))
+
+
+def _allowed(
+    expected: float | None,
+    tolerance: float | None,
+    at_least: float | None,
+    at_most: float | None,
+    baseline: float | None,
+) -> dict[str, float]:
+    """Return what was given, if it is a claim that can fail."""
+    known = expected is not None
+    bounded = at_least is not None or at_most is not None
+    if known == bounded:
+        raise ValueError(
+            "a claim must have either expected, with a tolerance, or at_least "
+            f"or at_most, got expected={expected!r}, at_least={at_least!r}, "
+            f"at_most={at_most!r}"
+        )
+    if known:
+        require.number("tolerance", tolerance, at_least=0)
+    elif tolerance is not None:
+        raise ValueError(f"tolerance needs expected, got {tolerance!r}")
+    elif baseline is None:
+        raise ValueError(
+            "baseline must say what at_least and at_most rule out, got None"
+        )
+    given = {
+        "expected": expected,
+        "tolerance": tolerance,
+        "at_least": at_least,
+        "at_most": at_most,
+        "baseline": baseline,
+    }
+    allowed = {
+        key: _number(key, x) for key, x in given.items() if x is not None
+    }
+    if baseline is not None and _meets(allowed["baseline"], allowed):
+        raise ValueError(
+            "baseline must lie outside of what is allowed, "
+            f"{_allowed_text(allowed)}, got {baseline}"
+        )
+    return allowed
+
+
+def _meets(value: float, allowed: dict[str, float]) -> bool:
+    if not math.isfinite(value):
+        return False
+    if "expected" in allowed:
+        return abs(value - allowed["expected"]) <= allowed["tolerance"]
+    least = allowed.get("at_least", -math.inf)
+    return least <= value <= allowed.get("at_most", math.inf)
+
+
+def _allowed_text(allowed: dict[str, float], unit: str = "") -> str:
+    if "expected" in allowed:
+        return (
+            f"{allowed['expected']:.6g}{unit} within "
+            f"{allowed['tolerance']:.3g}"
+        )
+    return " and ".join(
+        f"{words} {allowed[key]:.6g}{unit}"
+        for key, words in (("at_least", "at least"), ("at_most", "at most"))
+        if key in allowed
+    )
 
 
 def rung(
@@ -161,6 +234,7 @@ def rung(
     difference: float,
     *,
     tolerance: float,
+    compares: str = "outputs",
 ) -> None:
     """State that two ways to compute a thing agree: a rung of the ladder.
 
@@ -172,6 +246,8 @@ def rung(
         upper: What it leads to, such as "attention as matrix products".
         difference: The largest difference that this page has measured.
         tolerance: Largest difference allowed; 0 means equal.
+        compares: What was compared, such as "outputs and gradients" or
+            "counts".
 
     Raises:
         ValueError: A name of other signs, or a negative `tolerance`.
@@ -184,7 +260,8 @@ def rung(
     AssertionError: rung 'halves': a difference of 0.17, more than 1e-12
     """
     require.anchor("name", name)
-    for key, text in (("lower", lower), ("upper", upper)):
+    texts = {"lower": lower, "upper": upper, "compares": compares}
+    for key, text in texts.items():
         require.instance(key, text, str)
     require.number("tolerance", tolerance, at_least=0)
     difference = _number("difference", difference)
@@ -195,8 +272,7 @@ def rung(
         )
     entry = {
         "name": name,
-        "lower": lower,
-        "upper": upper,
+        **texts,
         "difference": difference,
         "tolerance": tolerance,
     }

@@ -91,6 +91,7 @@ def rung(name: str) -> dict:
         "name": name,
         "lower": "a loop",
         "upper": "a product",
+        "compares": "outputs and gradients",
         "difference": 2.5e-16,
         "tolerance": 1e-12,
     }
@@ -120,11 +121,15 @@ def test_ledger_follows_the_chapters(book):
     assert "The book makes 1 claim." in text
     assert "0.5 s ± 0.25 s" in text
     assert "one.html#claim-a" in text
-    nbformat.write(chapter(claim("a"), claim("b", 0.7)), book / "one.ipynb")
+    bounded = claim("b", 0.7) | {"at_least": 0.6, "baseline": 0.25}
+    del bounded["expected"], bounded["tolerance"]
+    nbformat.write(chapter(claim("a"), bounded), book / "one.ipynb")
     done = build(book)
     assert done.returncode == 0, done.stderr
     assert "The book makes 2 claims." in ledger(book)
     assert "It is 0.7 s." in ledger(book)
+    assert "≥ 0.6 s" in ledger(book)
+    assert "0.25 s" in ledger(book).split("It is 0.7 s.")[1]
     assert "The book proves 0 rungs." in ledger(book)
 
 

@@ -41,10 +41,22 @@ class Kind(NamedTuple):
 
 def _claim_cells(claim: Entry) -> tuple[str, ...]:
     unit = claim["unit"]
+    if "expected" in claim:
+        allowed = (
+            f"{claim['expected']:.6g}{unit} ± {claim['tolerance']:.3g}{unit}"
+        )
+    else:
+        allowed = ", ".join(
+            f"{words} {claim[key]:.6g}{unit}"
+            for key, words in (("at_least", "≥"), ("at_most", "≤"))
+            if key in claim
+        )
+    baseline = claim.get("baseline")
     return (
         claim["statement"],
         f"{claim['value']:.6g}{unit}",
-        f"{claim['expected']:.6g}{unit} ± {claim['tolerance']:.3g}{unit}",
+        allowed,
+        "" if baseline is None else f"{baseline:.6g}{unit}",
         str(claim["seeds"]),
     )
 
@@ -53,6 +65,7 @@ def _rung_cells(rung: Entry) -> tuple[str, ...]:
     return (
         rung["lower"],
         rung["upper"],
+        rung["compares"],
         f"{rung['difference']:.2g}",
         f"{rung['tolerance']:.2g}",
     )
@@ -61,14 +74,14 @@ def _rung_cells(rung: Entry) -> tuple[str, ...]:
 KINDS = {
     "claim": Kind(
         "claims-ledger",
-        ("Statement", "Value", "Expected", "Seeds"),
-        (60, 14, 18, 8),
+        ("Statement", "Value", "Allowed", "Baseline", "Seeds"),
+        (52, 13, 17, 11, 7),
         _claim_cells,
     ),
     "rung": Kind(
         "equality-ladder",
-        ("This", "equals this", "Difference", "Allowed"),
-        (38, 38, 12, 12),
+        ("This", "equals this", "Compared", "Difference", "Allowed"),
+        (33, 33, 12, 11, 11),
         _rung_cells,
     ),
 }
