@@ -46,6 +46,8 @@ BESIDE = (
     "constraints.txt",
     "requirements.txt",
     "pyproject.toml",
+    "LICENSE",
+    "LICENSE-text",
 )
 START = """# Start here
 

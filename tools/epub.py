@@ -59,6 +59,7 @@ PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
     <dc:title>{title}</dc:title>
     <dc:language>en</dc:language>
     <dc:creator>The authors of {title}</dc:creator>
+    <dc:rights>Text and figures: CC BY 4.0. Code: MIT.</dc:rights>
     <meta property="dcterms:modified">{modified}</meta>
   </metadata>
   <manifest>
