@@ -73,9 +73,8 @@ function patchMap(data, pickPatch, pickClass) {
     inside.style.color = headColour(head);
     put(squares, "d", Array.from(shown, (weight, index) => {
       const side = 0.92 * cell * Math.sqrt(weight / largest || 0);
-      const left = (index % columns + 0.5) * cell - side / 2;
-      const top = (Math.floor(index / columns) + 0.5) * cell - side / 2;
-      return `M${left} ${top}h${side}v${side}h${-side}z`;
+      const [row, column] = [Math.floor(index / columns), index % columns];
+      return square((column + 0.5) * cell, (row + 0.5) * cell, side);
     }).join(""));
     marks.forEach((mark, index) => {
       mark.dataset.weight = shown[index];

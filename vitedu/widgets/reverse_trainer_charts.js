@@ -116,10 +116,7 @@ function mirrorMap(head) {
     for (let at = 0; at < weights.length; at++) {
       const side = 0.96 * Math.sqrt(weights[at]);
       if (side < 0.05) continue;
-      const x = (at % LENGTH) + (1 - side) / 2;
-      const y = Math.floor(at / LENGTH) + (1 - side) / 2;
-      const [s, left, down] = [side, x, y].map((size) => size.toFixed(3));
-      d += `M${left} ${down}h${s}v${s}h-${s}z`;
+      d += square(at % LENGTH + 0.5, Math.floor(at / LENGTH) + 0.5, side);
     }
     squares.setAttribute("d", d);
     reads.forEach((id, place) => {

@@ -27,11 +27,6 @@ function translatorMap(pick) {
       CELL.least, Math.floor((room - left - 2) / keys.length)));
     const [width, height] = [keys.length * cell, queries.length * cell];
     const middle = (at) => (at + 0.5) * cell;
-    const square = (weight, down, right) => {
-      const side = 0.94 * cell * Math.sqrt(weight);
-      return `M${middle(right) - side / 2} ${middle(down) - side / 2}`
-        + `h${side}v${side}h${-side}z`;
-    };
     const size = [left + width + 2, top + height + 2];
     renew(root, [draft("svg", {
       class: "map", role: "img", "aria-label": label,
@@ -41,7 +36,8 @@ function translatorMap(pick) {
     draft("rect", { class: "paper", width, height }),
     draft("path", {
       class: "squares", d: rows.map((row, down) => Array.from(row,
-        (weight, right) => square(weight, down, right)).join("")).join(""),
+        (weight, right) => square(middle(right), middle(down),
+          0.94 * cell * Math.sqrt(weight))).join("")).join(""),
     }),
     draft("rect", {
       class: "map-mark", y: query * cell, width, height: cell,
