@@ -22,10 +22,12 @@ RANGES = {
     "N": 36,
     "E-": 66,
 }
+WITHDRAWN = {"E-59", "E-66"}  # the articles are right there
 IDS = [
-    f"{kind}{number:02}"
+    name
     for kind, last in RANGES.items()
     for number in range(1, last + 1)
+    if (name := f"{kind}{number:02}") not in WITHDRAWN
 ]
 
 
