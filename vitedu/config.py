@@ -159,8 +159,8 @@ class ViTConfig(BlockConfig):
         """A small ViT for the 8 x 8 handwritten digits of chapter 14.
 
         The position embedding starts at 0.5, as large as what a patch holds:
-        with 0.02 the tokens of so small a network hardly learn where they
-        are. Many narrow heads read digits better than few wide ones.
+        with 0.02 so small a network learns far more slowly. Many narrow heads
+        read digits better than few wide ones.
         """
         sizes = {"image_size": 8, "patch_size": 2, "num_channels": 1}
         sizes |= {"num_classes": 10, "position_std": 0.5, "drop_path": 0.1}
