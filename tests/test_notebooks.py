@@ -1,6 +1,8 @@
 """The chapters as files: no outputs, valid, one form."""
 
 import re
+import symtable
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -9,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 SHORTEST_ALT = 40
+OFF_THE_PAGE = {"remove-input", "remove-cell"}
 
 
 def read(path: Path) -> nbformat.NotebookNode:
@@ -32,6 +35,60 @@ def headings(path: Path) -> list[tuple[int, str]]:
 
 def _without_code(markdown: str) -> str:
     return re.sub(r"^(```+|:::+).*?^\1", "", markdown, flags=re.M | re.S)
+
+
+def scopes(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    """Return a scope and all that are in it."""
+    yield table
+    for inner in table.get_children():
+        yield from scopes(inner)
+
+
+def used_and_made(code: str) -> tuple[set[str], set[str]]:
+    """Return the names that a cell takes from the page, and that it makes."""
+    module = symtable.symtable(code, "cell", "exec")
+    symbols = [
+        symbol
+        for table in scopes(module)
+        for symbol in table.get_symbols()
+        if table is module or symbol.is_global()
+    ]
+    used = {s.get_name() for s in symbols if s.is_referenced()}
+    made = {
+        s.get_name() for s in symbols if s.is_assigned() or s.is_imported()
+    }
+    return used, made
+
+
+def names_from_nowhere(cells: list[nbformat.NotebookNode]) -> list[str]:
+    """Return the names in cells shown that a cell not shown made last."""
+    unseen, found = set(), []
+    for cell in cells:
+        used, made = used_and_made(
+            re.sub(r"^[%!].*", "", cell.source, flags=re.M)
+        )
+        if OFF_THE_PAGE & set(cell.metadata.get("tags", [])):
+            unseen |= made
+        else:
+            unseen -= made
+            found += [f"{cell.id}: {n}" for n in sorted(used & unseen)]
+    return found
+
+
+def test_names_from_nowhere_are_found():
+    """Here `b` is, and `c` is made anew where one sees it."""
+    cells = [
+        nbformat.v4.new_code_cell(code, id=str(number))
+        for number, code in enumerate(
+            (
+                "a = b = c = 1",
+                "c = [b for b in ()]",
+                "def f(a):\n    return a, b, c",
+            )
+        )
+    ]
+    cells[0].metadata.tags = ["remove-input"]
+    assert names_from_nowhere(cells) == ["2: b"]
 
 
 def test_there_are_chapters():
@@ -90,3 +147,6 @@ class TestChapter:
             if re.search(r"\bplots\.\w+\(|\bplt\.", cell.source)
             and "image" not in cell.metadata.get("mystnb", {})
         ] == []
+
+    def test_shows_how_each_name_was_made(self, path):
+        assert names_from_nowhere(code_cells(path)) == []
