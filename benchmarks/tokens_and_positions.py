@@ -1,5 +1,8 @@
 """Train small ViTs that read and place their tokens in different ways.
 
+Runs judged by the test images train with all training images. Each way to
+read is also trained at each learning rate without some of them, the
+validation images, which choose its rate: the test images take no part in that.
 Chapter 12 reads the result file and repeats a few of its runs. A run that the
 file holds already is not repeated. Run it, on a quiet machine, with:
     python -m benchmarks.tokens_and_positions
@@ -48,20 +51,31 @@ USUAL = {
     "num_epochs": 5,
 }
 RATES = (1e-3, 4e-3, 1.6e-2)
-WANTED = [
-    USUAL | dict(zip(names, values, strict=True)) | {"seed": seed}
-    for seed in SEEDS
-    for names, grid in (
-        (("reads", "learning_rate"), product(READS, RATES)),
-        (("reads",), [("one patch",)]),
-        (("positions", "num_epochs"), product(POSITIONS, (5, 15))),
-    )
-    for values in grid
-]
+READS_AND_RATES = (("reads", "learning_rate"), list(product(READS, RATES)))
+
+
+def settings_of(*grids: tuple[tuple[str, ...], list[tuple]]) -> list[dict]:
+    """Return the settings of all runs: each seed, each point of each grid."""
+    return [
+        USUAL | dict(zip(names, values, strict=True)) | {"seed": seed}
+        for seed in SEEDS
+        for names, grid in grids
+        for values in grid
+    ]
+
+
+WANTED = settings_of(
+    READS_AND_RATES,
+    (("reads",), [("one patch",)]),
+    (("positions", "num_epochs"), list(product(POSITIONS, (5, 15)))),
+)
+TO_CHOOSE = settings_of(READS_AND_RATES)
+VALIDATION_IMAGES = 360
 RESULT = Path(__file__).parent.parent / "book/data/tokens-and-positions.json"
 FACTS = {
     "script": "benchmarks/tokens_and_positions.py",
     "test_images": 360,
+    "validation_images": VALIDATION_IMAGES,
 }
 
 
@@ -103,6 +117,20 @@ def trained(
     recipe = TrainConfig(num_epochs=num_epochs, learning_rate=learning_rate)
     fit(model, loader, recipe)
     return model
+
+
+def without_validation(data: Digits, seed: int) -> Digits:
+    """Set training images aside by a seed, in place of the test images."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(data.train_labels), generator=generator)
+    judge, train = order.tensor_split([VALIDATION_IMAGES])
+    return replace(
+        data,
+        train_images=data.train_images[train],
+        train_labels=data.train_labels[train],
+        test_images=data.train_images[judge],
+        test_labels=data.train_labels[judge],
+    )
 
 
 def enlarged(images: Tensor, side: int) -> Tensor:
@@ -165,6 +193,14 @@ def one_run(data: Digits, settings: dict) -> dict:
     return run
 
 
+def validation_run(data: Digits, settings: dict) -> dict:
+    """Train without the validation images, and let them judge."""
+    split = without_validation(data, settings["seed"])
+    model = trained(split, **settings)
+    right = accuracy(model, split.test_images, split.test_labels)
+    return settings | {"validation": right}
+
+
 def larger(
     model: VisionTransformer,
     data: Digits,
@@ -186,10 +222,17 @@ def main() -> None:
     torch.set_num_threads(1)
     data = digits()
     runs = read_runs(RESULT)
-    for settings in WANTED:
-        if not any(settings.items() <= run.items() for run in runs):
-            runs.append(one_run(data, settings))
-            write_runs(RESULT, runs, **FACTS)
+    for judge, wanted, measure in (
+        ("accuracy", WANTED, one_run),
+        ("validation", TO_CHOOSE, validation_run),
+    ):
+        for settings in wanted:
+            if not any(
+                judge in run and settings.items() <= run.items()
+                for run in runs
+            ):
+                runs.append(measure(data, settings))
+                write_runs(RESULT, runs, **FACTS)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,11 @@
 from importlib import import_module
 
 import pytest
+import torch
 
+from benchmarks import tokens_and_positions
 from benchmarks.runs import read_runs, write_runs
+from vitedu.data import digits
 
 
 @pytest.mark.parametrize(
@@ -28,3 +31,29 @@ def test_a_result_file_survives_reading_and_writing(name, tmp_path):
 
 def test_no_file_holds_no_runs(tmp_path):
     assert read_runs(tmp_path / "none.json") == []
+
+
+def in_order(*images: torch.Tensor) -> list[list[float]]:
+    return sorted(torch.cat(images).flatten(1).tolist())
+
+
+def test_validation_images_are_training_images_that_do_not_train():
+    data = digits()
+    split = tokens_and_positions.without_validation(data, seed=3)
+    assert len(split.test_images) == tokens_and_positions.VALIDATION_IMAGES
+    parts = in_order(split.train_images, split.test_images)
+    assert parts == in_order(data.train_images)
+    order = torch.cat([split.train_labels, split.test_labels])
+    assert order.bincount().equal(data.train_labels.bincount())
+
+
+def test_validation_images_have_judged_each_reading_at_each_rate():
+    runs = read_runs(tokens_and_positions.RESULT)
+    for settings in tokens_and_positions.TO_CHOOSE:
+        found = [
+            run["validation"]
+            for run in runs
+            if settings.items() <= run.items() and "accuracy" not in run
+        ]
+        assert len(found) == 1
+        assert 0.1 < found[0] <= 1
