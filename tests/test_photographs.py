@@ -1,8 +1,12 @@
 """Photographs, and the way from any image to a model's input."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from helpers import assert_all_close, refuses
 from PIL import Image
 from sklearn.datasets import load_sample_image
@@ -76,6 +80,46 @@ def test_model_input_equals_pillow(
     # Pillow rounds to bytes after each of its two passes.
     assert_all_close((found,), (expected,), 2.1 / 255)
     assert (found - expected).abs().mean() < 0.5 / 255
+
+
+@pytest.mark.parametrize("size", [(53, 41), (224, 224), (7, 300), (300, 7)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_picture_that_is_resized_whole_and_then_cut_is_the_same(size, dtype):
+    pixels, shorter = CHINA[:, : size[0], : size[1]].to(dtype), 41
+    whole = F.interpolate(
+        pixels[None],
+        size=[side * shorter // min(size) for side in size],
+        mode="bicubic",
+        antialias=True,
+    )[0]
+    top, left = (round((side - 37) / 2) for side in whole.shape[1:])
+    expected = whole[:, top : top + 37, left : left + 37].clamp(0, 1)
+    found = model_input(pixels, 37, crop_share=0.9, normalisation=RAW)
+    assert torch.equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("size", "crop_share"), [((1, 500), 1.0), ((427, 640), 0.05)]
+)
+def test_what_is_cut_off_costs_little(monkeypatch, size, crop_share):
+    made, resize = [], F.interpolate
+
+    def noted(*arguments, **options):
+        made.append(resize(*arguments, **options))
+        return made[-1]
+
+    monkeypatch.setattr(F, "interpolate", noted)
+    model_input(CHINA[:, : size[0], : size[1]], crop_share=crop_share)
+    # Resized whole, they would hold 75 and 90 million numbers.
+    assert max(picture.numel() for picture in made) < 10_000_000
+
+
+def test_a_picture_of_ones_own_needs_no_scikit_learn():
+    code = "import sys, vitedu.photographs; print('sklearn' in sys.modules)"
+    found = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    )
+    assert found.stdout == "False\n"
 
 
 def test_a_circle_stays_a_circle():

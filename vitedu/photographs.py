@@ -9,7 +9,6 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from PIL import Image, ImageOps
-from sklearn.datasets import load_sample_image
 from torch import Tensor
 
 from vitedu import require
@@ -99,6 +98,9 @@ def photograph(
 
     Source: scikit-learn's sample images, Creative Commons Attribution.
     """
+    # It takes seconds to load, and one's own pictures do without.
+    from sklearn.datasets import load_sample_image
+
     require.choice("name", name, ("china", "flower"))
     return _pixels(load_sample_image(f"{name}.jpg"))
 
@@ -177,13 +179,19 @@ def model_input(
     shorter = floor(image_size / crop_share)
     height, width = pixels.shape[1:]
     size = [side * shorter // min(height, width) for side in (height, width)]
-    resized = F.interpolate(
-        pixels[None], size=size, mode="bicubic", antialias=True
-    )[0]
     top, left = (round((side - image_size) / 2) for side in size)
-    square = resized[:, top : top + image_size, left : left + image_size]
+    # Columns, then rows: what the square leaves out is not kept in between.
+    wide = _resized(pixels, (height, size[1]))
+    wide = wide[..., left : left + image_size]
+    square = _resized(wide, (size[0], image_size))[:, top : top + image_size]
     # Bicubic interpolation overshoots at edges.
     return normalisation.apply(square.clamp(0, 1))
+
+
+def _resized(pixels: Tensor, size: tuple[int, int]) -> Tensor:
+    return F.interpolate(
+        pixels[None], size=size, mode="bicubic", antialias=True
+    )[0]
 
 
 def _pixels(image: np.ndarray) -> Float[Tensor, "3 height width"]:
