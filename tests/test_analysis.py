@@ -2,6 +2,7 @@
 
 import math
 
+import jaxtyping
 import pytest
 import torch
 from helpers import PROPERTY, assert_all_close, draw, refuses
@@ -89,6 +90,24 @@ def test_a_second_pass_replaces_the_maps():
         model(IMAGES + 1)
     assert list(maps) == list(first)
     assert not torch.equal(maps["blocks.0.attn"], first["blocks.0.attn"])
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_compiled_model_is_recorded_too(whole):
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        model = make(num_layers=1)
+        with capture_attention(model) as expected:
+            model(IMAGES)
+        for module in [model] if whole else model.blocks:
+            module.compile(backend="eager")
+        model(IMAGES)
+        with capture_attention(model) as maps:
+            model(IMAGES)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
+    assert list(maps) == ["blocks.0.attn"]
+    assert_all_close((*maps.values(),), (*expected.values(),))
 
 
 def recorders(model):

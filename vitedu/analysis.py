@@ -1,8 +1,9 @@
 """Look inside a model: who attends to whom, and from how far away."""
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Literal
 
 import torch
@@ -22,6 +23,8 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
 
     The maps come from the one real forward pass. A second pass replaces those
     of the first. Nothing stays on the model afterwards, also after an error.
+    What ``torch.compile`` has made of a model would record nothing, so in the
+    block PyTorch runs everything as written.
 
     Args:
         model: Any module with `MultiHeadAttention` inside.
@@ -55,10 +58,18 @@ def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
             f"got {type(model).__name__}, which has none"
         )
     try:
-        yield maps
+        with _as_written():
+            yield maps
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _as_written() -> AbstractContextManager:
+    """Let no compiled graph run. There is none without PyTorch's compiler."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()
+    return torch.compiler.set_stance("force_eager")
 
 
 def patch_distances(
