@@ -196,32 +196,37 @@ def test_floating_refuses():
 
 
 def test_dtype_of_the_weights():
-    weight = torch.zeros(3)
-    require.dtype_of("x", torch.zeros(2), weight)
+    layer = torch.nn.Linear(5, 7)
+    require.dtype_of("x", torch.zeros(2), layer)
     with refuses(
         TypeError,
         "x must have the dtype of the weights, torch.float32, "
         "got torch.float64",
     ):
-        require.dtype_of("x", torch.zeros(2, dtype=torch.float64), weight)
+        require.dtype_of("x", torch.zeros(2, dtype=torch.float64), layer)
 
 
 def test_dtype_of_the_weights_does_not_matter_under_autocast():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         require.dtype_of(
-            "x", torch.zeros(2, dtype=torch.bfloat16), torch.zeros(3)
+            "x", torch.zeros(2, dtype=torch.bfloat16), torch.nn.Linear(5, 7)
         )
 
 
+def test_a_number_that_no_float_holds_is_not_finite():
+    with refuses(ValueError, "eps must be finite, got 1000"):
+        require.number("eps", 10**400)
+
+
 def test_tokens():
-    weight = torch.zeros(7, 5)
-    require.tokens("x", torch.zeros(2, 3, 5), weight)
+    layer = torch.nn.Linear(5, 7)
+    require.tokens("x", torch.zeros(2, 3, 5), 5, layer)
     with refuses(ValueError, "x must have d_model = 5 features, got 7"):
-        require.tokens("x", torch.zeros(2, 3, 7), weight)
+        require.tokens("x", torch.zeros(2, 3, 7), 5, layer)
     with refuses(
         ValueError,
         "x must have the axes (batch length d_model), got shape (3, 5)",
     ):
-        require.tokens("x", torch.zeros(3, 5), weight)
+        require.tokens("x", torch.zeros(3, 5), 5, layer)
     with refuses(TypeError, "x must hold floating-point numbers"):
-        require.tokens("x", torch.zeros(2, 3, 5, dtype=torch.int64), weight)
+        require.tokens("x", torch.zeros(2, 3, 5, dtype=torch.int64), 5, layer)

@@ -225,7 +225,7 @@ class MultiHeadAttention(nn.Module):
         it and attends to all of them; cross-attention fills it from `memory`
         once and reads it from then on.
         """
-        require.tokens("x", x, self.qkv.weight)
+        require.tokens("x", x, self.d_model, self.qkv)
         require.instance("cache", cache, KeyValueCache, optional=True)
         if memory is None:
             q, k, v = self._project(x, 0, 3)
@@ -250,10 +250,11 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, memory: Tensor, cache: KeyValueCache | None
     ) -> tuple[Tensor, Tensor]:
         """Return the keys and values of `memory`."""
-        require.tokens("memory", memory, self.qkv.weight)
-        if len(memory) != len(x):
+        require.tokens("memory", memory, self.d_model, self.qkv)
+        if memory.shape[0] != x.shape[0]:
             raise ValueError(
-                f"memory must have the batch of x, {len(x)}, got {len(memory)}"
+                f"memory must have the batch of x, {x.shape[0]}, "
+                f"got {memory.shape[0]}"
             )
         if cache is None:
             return self._project(memory, 1, 3)
@@ -273,6 +274,8 @@ class MultiHeadAttention(nn.Module):
         dims, rows = dims[first:last], slice(starts[first], starts[last])
         if last - first == 3:
             projected = self.qkv(x)
+        elif type(self.qkv) is not nn.Linear:  # put in later: all or nothing
+            projected = self.qkv(x)[..., rows]
         else:
             bias = self.qkv.bias
             projected = F.linear(

@@ -60,7 +60,7 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch token d_model"]
     ) -> Float[Tensor, "batch token d_model"]:
-        require.tokens("x", x, self.fc1.weight)
+        require.tokens("x", x, self.d_model, self.fc1)
         hidden = self.drop1(self.act(self.fc1(x)))
         return self.drop2(self.fc2(hidden))
 
@@ -149,7 +149,7 @@ class EncoderBlock(nn.Module):
         x: Float[Tensor, "batch token d_model"],
         mask: Bool[Tensor, "#batch #heads #token token"] | None = None,
     ) -> Float[Tensor, "batch token d_model"]:
-        require.tokens("x", x, self.norm1.weight)
+        require.tokens("x", x, self.attn.d_model, self.norm1)
         if self.norm_first:
             x = x + self.drop_path(self.attn(self.norm1(x), mask=mask))
             return x + self.drop_path(self.mlp(self.norm2(x)))
@@ -218,7 +218,7 @@ class DecoderBlock(nn.Module):
         With a `cache` (self, cross), `x` holds the new tokens only; `mask`
         then has a key for every token so far.
         """
-        require.tokens("x", x, self.norm1.weight)
+        require.tokens("x", x, self.attn.d_model, self.norm1)
         if cache is not None:
             _require_pair(cache)
         own, other = (None, None) if cache is None else cache

@@ -165,7 +165,7 @@ class PatchEmbed(nn.Module):
                 "images must have (channel, height, width) = "
                 f"{self.image_shape}, got {tuple(images.shape[1:])}"
             )
-        require.dtype_of("images", images, self.proj.weight)
+        require.dtype_of("images", images, self.proj)
         return self.norm(self._project(images))
 
     def _project(self, images: Tensor) -> Tensor:

@@ -30,6 +30,11 @@ _MODES = {
     "bilinear": {"mode": "bilinear", "align_corners": True},
 }
 
+# PyTorch 2.6 has no name for the one alone.
+_is_exporting = getattr(
+    torch.compiler, "is_exporting", torch.compiler.is_compiling
+)
+
 
 class _Tabulated(nn.Module):
     """Keeps a table that any copy can make again, and so goes without."""
@@ -74,6 +79,12 @@ class SinusoidalPositionEncoding(_Tabulated):
         require.integer("start", start, at_least=0)
         stop = start + tokens.shape[1]
         known = len(self._table)
+        if _is_exporting() or torch.jit.is_tracing():
+            # A graph for any length makes its own; what is kept stays.
+            table = sinusoidal_table(
+                stop, self.d_model, base=self.base, dtype=tokens.dtype
+            )
+            return tokens + table[start:].to(tokens.device)
         if stop > known or not _same_kind(self._table, tokens):
             # Twice as long each time: a sentence that grows token by token
             # then asks for few tables.
@@ -190,7 +201,7 @@ class LearnedPositionEmbedding(nn.Module):
         """Add all vectors, or those from `start` on if it is given."""
         _, positions, d_model = self.weight.shape
         _check_tokens(tokens, d_model, positions if start is None else None)
-        require.dtype_of("tokens", tokens, self.weight)
+        require.dtype_of("tokens", tokens, self)
         if start is None:
             return tokens + self.weight
         require.integer("start", start, at_least=0)

@@ -3,6 +3,7 @@
 import math
 import os
 import re
+import reprlib
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from vitedu.require_tensors import (
     floating,
     ids,
     integers,
+    numbers,
     queries_keys_values,
     rank,
     tokens,
@@ -32,6 +34,7 @@ __all__ = [
     "integer",
     "integers",
     "number",
+    "numbers",
     "path",
     "positive_int",
     "queries_keys_values",
@@ -41,6 +44,8 @@ __all__ = [
     "tokens",
 ]
 
+_INTEGERS = (Integral, torch.SymInt)
+
 
 def integer(name: str, value: int, *, at_least: int | None = None) -> None:
     """Require an integer, no smaller than `at_least` if that is given.
@@ -49,7 +54,10 @@ def integer(name: str, value: int, *, at_least: int | None = None) -> None:
         TypeError: `value` is no integer (a bool is none either).
         ValueError: `value` is below `at_least`.
     """
-    if not isinstance(value, Integral) or isinstance(value, bool):
+    # While a graph is captured, sizes are symbols; in a trace, tensors.
+    if isinstance(value, bool) or not (
+        isinstance(value, _INTEGERS) or torch.jit.is_tracing()
+    ):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if at_least is not None and value < at_least:
         raise ValueError(f"{name} must be at least {at_least}, got {value}")
@@ -112,7 +120,7 @@ def path(
     if optional and value is None:
         return None
     if not isinstance(value, str | os.PathLike):
-        raise TypeError(f"{name} must be a path, got {value!r}")
+        raise TypeError(f"{name} must be a path, got {reprlib.repr(value)}")
     return Path(value)
 
 
@@ -182,8 +190,12 @@ def number(
     """
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        finite = False
     rules = {
-        "finite": math.isfinite(value),
+        "finite": finite,
         f"at least {at_least}": at_least is None or value >= at_least,
         f"above {above}": above is None or value > above,
         f"below {below}": below is None or value < below,

@@ -32,17 +32,20 @@ def floating(name: str, tensor: torch.Tensor) -> None:
         )
 
 
-def dtype_of(name: str, tensor: torch.Tensor, weight: torch.Tensor) -> None:
+def dtype_of(name: str, tensor: torch.Tensor, layer: torch.nn.Module) -> None:
     """Require numbers of the type of a layer's weights.
 
     Automatic mixed precision converts by itself; any floating-point type
-    goes in there.
+    goes in there. So does a layer put in later that has no `weight` or one
+    without fractions, such as a quantised one.
 
     Raises:
         TypeError: `tensor` holds numbers of another type.
     """
     floating(name, tensor)
-    kind = tensor.device.type
+    kind, weight = tensor.device.type, getattr(layer, "weight", None)
+    if not isinstance(weight, torch.Tensor) or not weight.is_floating_point():
+        return
     # Asked in this order, tensors on the "meta" device pass as well: they
     # have shapes alone, and know no mixed precision.
     if tensor.dtype != weight.dtype and not (
@@ -55,25 +58,28 @@ def dtype_of(name: str, tensor: torch.Tensor, weight: torch.Tensor) -> None:
         )
 
 
-def tokens(name: str, tensor: torch.Tensor, weight: torch.Tensor) -> None:
-    """Require tokens (batch, length, d_model) that fit a layer's weights.
+def tokens(
+    name: str, tensor: torch.Tensor, d_model: int, layer: torch.nn.Module
+) -> None:
+    """Require tokens (batch, length, d_model) that fit a layer.
 
     Args:
         name: Name of the argument.
         tensor: What was given.
-        weight: A parameter of the layer whose last axis is d_model.
+        d_model: Width of a token.
+        layer: What reads the tokens.
 
     Raises:
         TypeError: `tensor` is no tensor, or has another dtype.
         ValueError: It has other axes or another width.
     """
     rank(name, tensor, "batch length d_model")
-    if tensor.shape[-1] != weight.shape[-1]:
+    if tensor.shape[-1] != d_model:
         raise ValueError(
-            f"{name} must have d_model = {weight.shape[-1]} features, "
+            f"{name} must have d_model = {d_model} features, "
             f"got {tensor.shape[-1]}"
         )
-    dtype_of(name, tensor, weight)
+    dtype_of(name, tensor, layer)
 
 
 def integers(name: str, tensor: torch.Tensor) -> None:
@@ -105,13 +111,28 @@ def ids(name: str, tensor: torch.Tensor, size: int) -> None:
     integers(name, tensor)
     if tensor.device.type != "cpu" or tensor.numel() == 0:
         return
-    if torch.compiler.is_compiling():  # numbers are not known then
-        return
-    low, high = tensor.min().item(), tensor.max().item()
-    if low < 0 or high >= size:
+    limits = numbers(tensor.min(), tensor.max())
+    if limits and (limits[0] < 0 or limits[1] >= size):
         raise ValueError(
-            f"{name} must lie in 0 to {size - 1}, got {low} to {high}"
+            f"{name} must lie in 0 to {size - 1}, "
+            f"got {limits[0]} to {limits[1]}"
         )
+
+
+def numbers(*tensors: torch.Tensor) -> list[int | float | bool]:
+    """Read tensors of one number each; none where there are none to read.
+
+    A graph that is captured has to hold for other numbers, and
+    ``torch.func.vmap`` has several at once.
+    """
+    if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        return []
+    try:
+        return [tensor.item() for tensor in tensors]
+    except RuntimeError as error:
+        if "vmap" not in str(error):
+            raise
+        return []
 
 
 def queries_keys_values(

@@ -1,6 +1,5 @@
 """The Transformer: an encoder, a decoder and what joins them."""
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -46,6 +45,7 @@ class TokenEmbedding(nn.Module):
             raise ValueError(
                 f"pad_id must be below vocab_size = {vocab_size}, got {pad_id}"
             )
+        self.vocab_size = vocab_size
         self.tokens = nn.Embedding(vocab_size, config.d_model, pad_id)
         grows = config.embedding_scale == "embedding"
         self.scale = config.d_model**0.5 if grows else 1.0
@@ -57,7 +57,7 @@ class TokenEmbedding(nn.Module):
         self, ids: Int[Tensor, "batch token"], start: int = 0
     ) -> Float[Tensor, "batch token d_model"]:
         """Embed `ids`, the first of which stands at position `start`."""
-        require.ids("ids", ids, self.tokens.num_embeddings)
+        require.ids("ids", ids, self.vocab_size)
         x = self.tokens(ids) * self.scale
         if self.positions is not None:
             x = self.positions(x, start)
@@ -234,9 +234,9 @@ class Transformer(nn.Module):
         """
         require.ids("tgt", tgt, self.config.tgt_vocab_size)
         require.ids("src", src, self.config.src_vocab_size)
-        require.tokens("memory", memory, self.tgt_embed.tokens.weight)
+        require.tokens("memory", memory, self.config.d_model, self.generator)
         require.instance("cache", cache, DecoderCache, optional=True)
-        if src.shape != memory.shape[:2] or len(tgt) != len(src):
+        if src.shape != memory.shape[:2] or tgt.shape[0] != src.shape[0]:
             raise ValueError(
                 "tgt, memory and src must have one batch, memory and src one "
                 f"length, got shapes {tuple(tgt.shape)}, "
@@ -282,8 +282,7 @@ class Transformer(nn.Module):
             table = embed.tokens
             nn.init.normal_(table.weight, std=1 if shrunk else width**-0.5)
             # The row of the padding was zero before it was drawn anew.
-            with torch.no_grad():
-                table.weight[table.padding_idx].zero_()
+            table.weight.data[table.padding_idx] = 0
 
 
 def _positions(config: TransformerConfig) -> nn.Module | None:

@@ -33,7 +33,7 @@ class VisionTransformer(nn.Module):
         TypeError: `config` is no ViTConfig; images of another dtype than the
             weights; a `patch_mask` that is not boolean.
         ValueError: Images or a `patch_mask` of another shape; an image
-            without any real patch.
+            without any real patch, which a captured graph does not notice.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equations 1 to 4; the
         distillation token from Touvron et al. 2021, section 4; initial
@@ -126,7 +126,7 @@ class VisionTransformer(nn.Module):
                 patches are real.
         """
         x = self.embed(images)
-        mask = self._visible(patch_mask, len(x))
+        mask = self._visible(patch_mask, x.shape[0])
         if mask is not None:
             mask = mask[:, None, None, :]  # keys only, the same in all heads
         for block in self.blocks:
@@ -139,7 +139,7 @@ class VisionTransformer(nn.Module):
         """Return the tokens that enter the first block."""
         patches = self.patch_embed(images)
         prefix = [
-            token.expand(len(patches), -1, -1)
+            token.expand(patches.shape[0], -1, -1)
             for token in (self.cls_token, self.dist_token)
             if token is not None
         ]
@@ -156,7 +156,7 @@ class VisionTransformer(nn.Module):
         Patches that are not real are no part of a mean.
         """
         self._check_tokens(tokens)
-        visible = self._visible(patch_mask, len(tokens))
+        visible = self._visible(patch_mask, tokens.shape[0])
         if self.config.pool == "class_token":
             return self.fc_norm(tokens[:, 0])
         first = 0 if self.config.pool == "mean_all" else self.num_prefix_tokens
@@ -196,7 +196,7 @@ class VisionTransformer(nn.Module):
                 f"got {tuple(patch_mask.shape)}"
             )
         empty = ~patch_mask.any(dim=1)
-        if empty.any():
+        if any(require.numbers(empty.any())):
             raise ValueError(
                 "patch_mask must leave each image a real patch, "
                 f"got none in image {empty.nonzero()[0].item()}"
