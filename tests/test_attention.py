@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from helpers import PROPERTY, assert_all_close, draw, gradients, refuses
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from vitedu import attention
 from vitedu.attention import (
@@ -148,6 +149,41 @@ def test_half_precision(name, dtype, tolerance):
             assert (a - b).abs().max() <= tolerance * (1 + b.abs().max())
         if name == "dead row":
             assert (found[0][:, :, 1] == 0).all()
+
+
+@pytest.mark.parametrize("record", [None, ignore])
+@pytest.mark.parametrize("mask", [None, MASKS["causal"]])
+def test_scores_beyond_the_largest_half(record, mask):
+    inputs = [300 * x for x in attention_inputs()]
+    exact = scaled_dot_product_attention(*inputs, mask)
+    half = scaled_dot_product_attention(
+        *(x.half() for x in inputs), mask, record=record
+    )
+    assert (inputs[0] @ inputs[1].mT / 11**0.5).abs().max() > 65_504
+    assert_all_close((half.double(),), (exact,), 1e-2 * exact.abs().max())
+
+
+def test_scores_beyond_the_largest_half_in_mixed_precision():
+    layer, found = make().float(), []
+    nn.init.constant_(layer.qkv.bias, 300.0)
+    layer.register_recorder(found.append)
+    with torch.autocast("cpu", dtype=torch.float16):
+        layer(draw(2, 5, 7).float())
+    assert found[0].dtype == torch.float16
+    total = found[0].float().sum(dim=-1)
+    assert_all_close((total,), (torch.ones_like(total),), 1e-2)
+
+
+@pytest.mark.parametrize("record", [None, ignore])
+def test_what_is_hidden_weighs_less_than_any_score(record):
+    q, k, v = attention_inputs()
+    q, k = torch.full_like(q, -100.0), torch.full_like(k, 100.0)
+    mask = MASKS["causal"]
+    assert (q @ k.mT / 11**0.5).max() < -3e4
+    out = scaled_dot_product_attention(q, k, v, mask, record=record)
+    # All scores are equal: a mean over what each query may see.
+    expected = mask.double() / mask.sum(dim=-1, keepdim=True)
+    assert_all_close((out,), (expected @ v,))
 
 
 @pytest.mark.parametrize("record", [None, ignore])

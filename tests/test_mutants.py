@@ -72,6 +72,13 @@ MUTANTS = [
         ATTENTION,
     ),
     Mutant(
+        "a large negative number hides, not the smallest",
+        "attention",
+        "hidden = torch.finfo(scores.dtype).min",
+        "hidden = -1e4",
+        "attention: hidden_weighs_less",
+    ),
+    Mutant(
         "mask flipped in the fused kernel",
         "attention",
         "attn_mask=mask, dropout_p",

@@ -106,6 +106,10 @@ def scaled_dot_product_attention(
 def _weights(
     q: Tensor, k: Tensor, mask: Tensor | None, scale: float | None
 ) -> Tensor:
+    # Scores soon exceed the largest number of half precision, 65,504.
+    if q.dtype == torch.float16 and not q.is_meta:
+        with torch.autocast(q.device.type, enabled=False):
+            return _weights(q.float(), k.float(), mask, scale).half()
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = (q * scale) @ k.transpose(-2, -1)
     if mask is None:
