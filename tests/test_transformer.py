@@ -366,6 +366,35 @@ def test_wrong_inputs(call, error, message):
         call(model)
 
 
+@pytest.mark.parametrize("tie_source", [True, False])
+def test_a_tied_table_stays_one(tie_source):
+    sizes = {"tie_source": tie_source}
+    model, other = make(**sizes), Transformer(config(**sizes)).double()
+    with torch.device("meta"):
+        empty = Transformer(config(**sizes))
+    assert not empty.to_empty(device="cpu").generator.weight.is_meta
+    nn.ModuleDict({"inner": other}).load_state_dict(
+        {f"inner.{k}": x for k, x in model.state_dict().items()}, assign=True
+    )
+    assert_all_close((other(SRC, TGT),), (model(SRC, TGT),))
+    for one in (empty, other, other.half()):
+        table = one.tgt_embed.tokens.weight
+        assert one.generator.weight is table
+        assert (one.src_embed.tokens.weight is table) == tie_source
+        assert table.requires_grad
+
+
+def test_tables_that_were_parted_by_hand_stay_two():
+    model, other = make(), make()
+    for one in (model, other):
+        one.generator.weight = nn.Parameter(one.generator.weight + 1)
+    other.load_state_dict(model.state_dict(), assign=True)
+    assert_all_close((other(SRC, TGT),), (model(SRC, TGT),))
+    assert not torch.equal(
+        other.to("cpu").generator.weight, other.tgt_embed.tokens.weight
+    )
+
+
 def test_a_cache_goes_on_and_never_back():
     model = make()
     memory, cache = model.encode(SRC), DecoderCache(2)

@@ -1,6 +1,6 @@
 """The layers around attention: feed-forward, stochastic depth, blocks."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -233,6 +233,43 @@ class DecoderBlock(nn.Module):
         y = self.cross_attn(x, memory, memory_mask, other)
         x = self.norm2(x + self.drop_path(y))
         return self.norm3(x + self.drop_path(self.mlp(x)))
+
+
+class TiedTable(nn.Module):
+    """A model whose output map may be the table of the target embedding.
+
+    One parameter has two names then. PyTorch would make it two in `to_empty`
+    and in ``load_state_dict(assign=True)``; here it stays one.
+
+    Attributes:
+        tgt_embed: Its `tokens` is the table.
+        generator: The output map.
+    """
+
+    def _is_tied(self) -> bool:
+        table = getattr(self.tgt_embed.tokens, "weight", None)
+        # What an adapter has put in place of the map is its own affair.
+        return type(self.generator) is nn.Linear and (
+            self.generator.weight is table
+        )
+
+    def _apply(self, *args: Any, **options: Any) -> nn.Module:
+        tied = self._is_tied()
+        super()._apply(*args, **options)
+        if tied:
+            self.generator.weight = self.tgt_embed.tokens.weight
+        return self
+
+    def _load_from_state_dict(
+        self, state: dict[str, Tensor], prefix: str, *args: Any
+    ) -> None:
+        names = [
+            f"{prefix}{x}.weight" for x in ("tgt_embed.tokens", "generator")
+        ]
+        if self._is_tied() and state.keys() >= set(names):
+            one = nn.Parameter(state[names[1]], requires_grad=False)
+            state.update(dict.fromkeys(names, one))
+        super()._load_from_state_dict(state, prefix, *args)
 
 
 def _require_parts(mlp: FeedForward, **attentions: MultiHeadAttention) -> None:

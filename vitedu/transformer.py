@@ -7,7 +7,7 @@ from vitedu import require
 from vitedu.attention import MultiHeadAttention
 from vitedu.cache import DecoderCache
 from vitedu.config import TransformerConfig
-from vitedu.layers import DecoderBlock, EncoderBlock, FeedForward
+from vitedu.layers import DecoderBlock, EncoderBlock, FeedForward, TiedTable
 from vitedu.masks import causal_mask, padding_mask
 from vitedu.positional import (
     LearnedPositionEmbedding,
@@ -156,7 +156,7 @@ class Decoder(nn.Module):
         return self.norm(x)
 
 
-class Transformer(nn.Module):
+class Transformer(TiedTable):
     """Translate: read a source sentence, predict the next target token.
 
     Masks are made here, where the model meets the data: nobody attends to
