@@ -4,7 +4,7 @@ import json
 import math
 import random
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from scipy.ndimage import zoom
 from scipy.special import erf
 
-from vitedu.checkpoints import FORMAT
+from vitedu.checkpoints import FORMAT, write_checkpoint
 from vitedu.config import ViTConfig
 from vitedu.pretrained import config_of, load_vit, save_vit
 from vitedu.vit import VisionTransformer
@@ -606,6 +606,74 @@ def test_saves_no_other_model(path):
     with refuses(TypeError, "model must be a VisionTransformer, got Linear"):
         save_vit(path, torch.nn.Linear(2, 3))
     assert not path.exists()
+
+
+def test_a_head_that_was_put_in_is_not_saved(path):
+    model = VisionTransformer(CONFIG)
+    model.head = torch.nn.Linear(14, 3)
+    with refuses(
+        ValueError,
+        "model must have the weights that its config asks for, got others "
+        "in head.bias, head.weight; make a new model for another head",
+    ):
+        save_vit(path, model)
+    assert not path.exists()
+    save_vit(path, VisionTransformer(CONFIG).half())
+    assert load_vit(path, config_of(path)).config == CONFIG
+
+
+def test_a_changed_number_of_a_saved_file_is_found(path):
+    save_vit(path, VisionTransformer(CONFIG))
+    whole = bytearray(path.read_bytes())
+    for place in (-9, -len(whole) // 2):
+        damaged = whole.copy()
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        with refuses(ValueError, "the checksum is another"):
+            load_vit(path, CONFIG)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"num_layers": n} for n in (2, 10**9, 10**400)),
+        {"d_model": 2 * 10**12},
+        {"layer_norm_eps": 10**400},
+        *({name: 10**12} for name in ("d_ff", "num_classes", "num_channels")),
+        *({name: 10**12} for name in ("head_dim", "value_dim")),
+        *(
+            {name: 5 * 10**12}
+            for name in ("image_size", "representation_size")
+        ),
+        {"patch_size": [3, 5]},
+    ],
+    ids=str,
+)
+def test_a_config_that_claims_more_than_its_file_holds(path, change):
+    weights = timm_weights(CONFIG)
+    facts = {"config": asdict(CONFIG)}
+    write_checkpoint(path, weights, facts)
+    assert config_of(path) == CONFIG
+    facts["config"] |= change
+    write_checkpoint(path, weights, facts)
+    with refuses(ValueError, "path must hold a config of ViTConfig's fields"):
+        config_of(path, num_classes=3)
+
+
+def test_weights_instead_of_a_path_get_a_short_answer():
+    weights = VisionTransformer(CONFIG).state_dict()
+    with pytest.raises(TypeError, match="path must be a path, got") as error:
+        load_vit(weights, CONFIG)
+    assert len(str(error.value)) < 99
+
+
+@pytest.mark.parametrize("width", [64, 1280])
+def test_a_guess_of_the_heads_says_so(path, width):
+    config = replace(CONFIG, d_model=width, num_layers=1)
+    save_file(timm_weights(config), path)
+    with pytest.warns(UserWarning, match=f"num_heads={width // 64} is a gue"):
+        assert config_of(path).num_heads == width // 64
+    assert config_of(path, num_heads=2) == config
 
 
 def test_saves_to_no_other_place():

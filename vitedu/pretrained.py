@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from vitedu import require
-from vitedu.checkpoints import write_checkpoint
+from vitedu.checkpoints import read_checkpoint, write_checkpoint
 from vitedu.config import ViTConfig
 from vitedu.positional import interpolate_positions
 from vitedu.pretrained_config import config_of
@@ -78,14 +78,15 @@ def load_vit(
         FileNotFoundError: There is no such file.
         ValueError: The file is damaged, pickled (.pt, .pth, .bin: refused
             unread), of no known family, or does not fit `config`: all names
-            and shapes that differ are listed. Infinity or NaN in a weight.
+            and shapes that differ are listed. Infinity or NaN in a weight;
+            in a file of `save_vit`, another checksum.
 
     Source: Dosovitskiy et al. 2021, section 3.2: a new head starts at zero,
         positions are interpolated in two dimensions.
-    Deviates: safetensors have no checksum: a number that changed on the disk
-        is found only if it became infinite or NaN. The .npz have one. The
-        authors' GELU is an approximation with tanh; here, as in timm, it is
-        exact.
+    Deviates: safetensors have no checksum, if not from `save_vit`: a number
+        that changed on the disk is found only if it became infinite or NaN.
+        The .npz have one. The authors' GELU is an approximation with tanh;
+        here, as in timm, it is exact.
     Derived in: 18-pretrained-weights
     """
     if not isinstance(config, ViTConfig):
@@ -118,11 +119,23 @@ def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
 
     Raises:
         TypeError: `path` is no path, or `model` no VisionTransformer.
+        ValueError: The weights are no longer those of its config, as after
+            another head was put in: `load_vit` could not read the file.
         OSError: The folder does not exist, is read-only or full.
     """
     if not isinstance(model, VisionTransformer):
         raise TypeError(
             f"model must be a VisionTransformer, got {type(model).__name__}"
+        )
+    with torch.device("meta"):
+        fresh = VisionTransformer(model.config).state_dict()
+    expected = {(key, tensor.shape) for key, tensor in fresh.items()}
+    found = {(key, tensor.shape) for key, tensor in model.state_dict().items()}
+    if found != expected:
+        names = _listed({key for key, _ in found ^ expected})
+        raise ValueError(
+            "model must have the weights that its config asks for, got "
+            f"others in {names}; make a new model for another head"
         )
     facts = {"config": asdict(model.config)}
     write_checkpoint(path, _named_as_in_timm(model), facts)
@@ -156,6 +169,8 @@ class _Reader:
         }
         self._require_names({x.name for part in parts.values() for x in part})
         self._require_shapes(parts)
+        if self.file.facts:
+            read_checkpoint(self.file.path)  # compares its checksum
         return {
             key: self._tensor(key, parts[key])
             if key in parts

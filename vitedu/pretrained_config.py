@@ -2,7 +2,9 @@
 
 import json
 import os
+import warnings
 from dataclasses import fields as fields_of
+from dataclasses import replace
 from itertools import count, takewhile
 from typing import Any
 
@@ -17,17 +19,20 @@ _SETTINGS = {
     "layer_norm_eps": "layer_norm_eps",
     "hidden_act": "activation",
 }
+# Models of these widths have heads of 64: Ti, S, B and L.
+_WIDTHS = (192, 384, 768, 1024)
 _PATCHES = "patch_embed.proj.weight"
 
 
 def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     """Read a config off the names and shapes in a file of weights.
 
-    A file of `save_vit` holds its config, which is returned. In others the
-    number of heads is in .npz files alone. For Hugging Face it is taken
-    from the `config.json` in the same folder, if there is one, with epsilon
-    and activation. Otherwise heads are assumed to be 64 wide, as in all
-    models of the paper but the largest, whose heads are 80 wide.
+    A file of `save_vit` holds its config, which is returned if it fits the
+    arrays. In others the number of heads is in .npz files alone. For Hugging
+    Face it is taken from the `config.json` in the same folder, if there is
+    one, with epsilon and activation. Otherwise heads are assumed to be 64
+    wide, as in all models of the paper but the largest, whose heads are 80
+    wide; where no known model has this width, with a warning.
 
     Args:
         path: The file.
@@ -47,7 +52,7 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     """
     with open_weights(path) as file:
         if file.facts:
-            return ViTConfig(**(_saved(file) | changes))
+            return replace(_saved(file), **changes)
         facts = _Facts(file, find_family(file))
         fields = facts.settings() | facts.sizes() | facts.choices() | changes
         if "image_size" not in fields:
@@ -57,19 +62,21 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     return ViTConfig(**fields)
 
 
-def _saved(file: WeightFile) -> dict[str, Any]:
-    """Return the fields of the config that `save_vit` has written."""
+def _saved(file: WeightFile) -> ViTConfig:
+    """Return the config that `save_vit` has written, if it fits the arrays."""
     known = {field.name for field in fields_of(ViTConfig)}
     try:
         saved = dict(json.loads(file.facts)["config"])
         if not saved.keys() <= known:
             raise ValueError(f"unknown fields {sorted(saved.keys() - known)}")
+        config = ViTConfig(**saved)
+        _Facts(file, find_family(file)).compare(config)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(
             f"path must hold a config of ViTConfig's fields, got {file.path}: "
             f"{error!r}"
         ) from error
-    return saved
+    return config
 
 
 def _heads_of_64(d_model: int) -> int:
@@ -77,6 +84,12 @@ def _heads_of_64(d_model: int) -> int:
         raise ValueError(
             "num_heads must be given where heads cannot be 64 wide, "
             f"got d_model={d_model}"
+        )
+    if d_model not in _WIDTHS:
+        warnings.warn(
+            f"num_heads={d_model // 64} is a guess, heads of 64: no known "
+            f"model has d_model={d_model} and such heads; give num_heads",
+            stacklevel=3,
         )
     return d_model // 64
 
@@ -108,6 +121,25 @@ class _Facts:
             "num_classes": self._length("head.bias", 0),
             "representation_size": self._length("pre_logits.fc.bias", None),
         }
+
+    def compare(self, config: ViTConfig) -> None:
+        """Require the sizes of a config that are found in the arrays, too."""
+        found = self.sizes()
+        said = {name: getattr(config, name) for name in found}
+        # A patch of two equal sides may be written in two ways.
+        for sizes in (found, said):
+            sizes["patch_size"] = require.sides("", sizes["patch_size"])
+        head_dim, value_dim = config.head_widths
+        said["q, k and v"] = config.num_heads * (2 * head_dim + value_dim)
+        found["q, k and v"] = self._shape("blocks.0.attn.qkv.weight", 2)[0]
+        if config.positions == "learned":
+            said["tokens"] = config.num_prefix_tokens + config.num_patches
+            found["tokens"] = self._shape("pos_embed", 3)[1]
+        for name, size in found.items():
+            if said[name] != size:
+                raise ValueError(
+                    f"{name} is {said[name]}, the file has {size}"
+                )
 
     def choices(self) -> dict[str, Any]:
         """Return the choices that the names of the weights tell."""
