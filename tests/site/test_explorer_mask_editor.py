@@ -189,6 +189,24 @@ def test_bars_have_the_length_of_the_leaks(show):
     )
 
 
+def test_a_hidden_score_without_weight_still_moves_the_sum(show):
+    page = show(MaskEditor(method="multiply after softmax", query=0, key=4))
+    heads = page.locator(".weights [role=columnheader].extra")
+    assert heads.all_text_contents() == ["sum", "hidden"]
+    beside = page.locator(".weights [role=cell].extra")
+    sums = readings(MaskEditor(method="multiply after softmax"))["sums"]
+    expect(beside.nth(0)).to_have_text(f"{sums[0]:.2f}")
+    page.get_by_role("slider").press("End")
+    scores = np.array(SCORES)
+    scores[0, 4] = 5
+    louder = MaskEditor(scores, method="multiply after softmax")
+    moved = readings(louder)["sums"][0]
+    assert moved < sums[0] - 0.05
+    expect(beside.nth(0)).to_have_text(f"{moved:.2f}")
+    shares = page.locator(".leak .number").all_text_contents()
+    assert shares == [f"0{NBSP}%"] * SIZE
+
+
 def test_presets_are_buttons_that_know_when_they_are_on(show):
     page = show(MaskEditor())
     explorer = explorer_of(page)
@@ -375,11 +393,12 @@ def test_controls_that_do_nothing_are_disabled(show):
         ({}, "No query puts weight on a hidden key."),
         (
             {"method": "multiply before softmax"},
-            f"Largest leak: 75{NBSP}%, from “<bos>”.",
+            f"Most weight on hidden keys: 75{NBSP}%, from “<bos>”.",
         ),
         (
             {"handed_over": True, "mask": preset("causal", TOKENS)},
-            f"Rows that are NaN: 1. Largest leak: 100{NBSP}%, from “<bos>”.",
+            "Rows that are NaN: 1. Most weight on hidden keys: "
+            f"100{NBSP}%, from “<bos>”.",
         ),
         (
             {"mask": np.eye(SIZE) < 0, "fill_value": "-inf"},

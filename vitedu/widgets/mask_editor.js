@@ -72,7 +72,7 @@ const WORDS = {
     "multiply before softmax": "A hidden score becomes 0, and the softmax "
       + "still gives it e⁰ = 1 before it divides.",
     "multiply after softmax": "The softmax gets every score. Hidden weights "
-      + "become 0 after it; the others still depend on hidden scores.",
+      + "become 0 after it; the sum of a row still depends on hidden scores.",
     "multiply after and renormalise": "Each row is divided by what is left of "
       + "it. That equals filling with −∞, 0/0 in a row without keys included.",
   },
@@ -90,16 +90,16 @@ const WORDS = {
   },
   weightsTitle: "Weights",
   weightsNote: "Blue: weight on keys that may be seen. Orange: weight on "
-    + "hidden keys, the leak.",
+    + "hidden keys.",
   sum: "sum",
-  leak: "leak",
+  leak: "hidden",
   percent: "{percent}\u00a0%",
   seen: "visible",
   hidden: "hidden",
   reading: "“{query}” for “{key}”: score {score}, {state}, weight {weight}. "
     + "The weights of “{query}” sum to {sum}; on hidden keys: {leak}. {all}",
   noLeak: "No query puts weight on a hidden key.",
-  worst: "Largest leak: {leak}, from “{query}”.",
+  worst: "Most weight on hidden keys: {leak}, from “{query}”.",
   broken: "Rows that are NaN: {count}. ",
 };
 
