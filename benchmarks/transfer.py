@@ -88,15 +88,25 @@ def task(target: str, part: str) -> tuple[Tensor, Tensor]:
     return canvases(part, 1000, seed=2000, known=False)
 
 
-def few(target: str, shots: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Draw so many labelled training images of each new class."""
+def drawn(target: str, seed: int, part: slice) -> tuple[Tensor, Tensor]:
+    """Shuffle the training images; return the same part of each new class."""
     images, labels = task(target, "train")
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(labels), generator=generator)
     chosen = torch.cat(
-        [order[labels[order] == name][:shots] for name in range(CLASSES)]
+        [order[labels[order] == name][part] for name in range(CLASSES)]
     )
     return images[chosen], labels[chosen]
+
+
+def few(target: str, shots: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Draw so many labelled training images of each new class."""
+    return drawn(target, seed, slice(shots))
+
+
+def validation(target: str, seed: int) -> tuple[Tensor, Tensor]:
+    """Return the training images that `few` leaves: they choose the rate."""
+    return drawn(target, seed, slice(max(SHOTS), None))
 
 
 def fresh(name: str, seed: int) -> nn.Module:
@@ -193,18 +203,24 @@ def share_right(guesses: Tensor, labels: Tensor) -> float:
 def transferred(
     start: nn.Module, target: str, shots: int, seed: int
 ) -> dict[str, float | list[float]]:
-    """Measure a start by fine-tuning, and by a linear map on its features."""
+    """Measure a start by fine-tuning, and by a linear map on its features.
+
+    Fine-tuning is measured once for each learning rate, on the images that
+    choose between them and on the test.
+    """
     images, labels = few(target, shots, seed)
     test, right = task(target, "test")
     guesses = few_shot_linear(
         features(start, images), labels, features(start, test)
     )
+    models = [
+        tuned(start, images, labels, rate, seed) for rate in TUNING_RATES
+    ]
+    others = validation(target, seed)
     return {
         "linear": share_right(guesses, right),
-        "tuned": [
-            accuracy(tuned(start, images, labels, rate, seed), test, right)
-            for rate in TUNING_RATES
-        ],
+        "validation": [accuracy(model, *others) for model in models],
+        "tuned": [accuracy(model, test, right) for model in models],
     }
 
 

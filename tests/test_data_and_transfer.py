@@ -6,6 +6,7 @@ from sklearn.linear_model import Ridge
 
 from benchmarks import amount_of_data, transfer
 from vitedu.canvases import Canvases
+from vitedu.training import accuracy
 
 
 def test_the_linear_map_is_that_of_ridge_regression():
@@ -55,6 +56,31 @@ def test_a_few_of_each_class_and_others_for_another_seed(target):
     assert not torch.equal(images, other)
     more, _ = transfer.few(target, 5, seed=0)
     assert torch.equal(more[:3], images[:3])
+
+
+@pytest.mark.parametrize("target", transfer.TARGETS)
+def test_no_run_learns_from_the_images_that_choose_the_rate(target):
+    images, labels = transfer.few(target, max(transfer.SHOTS), seed=1)
+    others, names = transfer.validation(target, seed=1)
+    everything, right = transfer.task(target, "train")
+    both = torch.cat([images, others]).flatten(1).unique(dim=0)
+    assert torch.equal(both, everything.flatten(1).unique(dim=0))
+    assert torch.equal(torch.cat([labels, names]).bincount(), right.bincount())
+    test = transfer.task(target, "test")[0].flatten(1)
+    apart = torch.cat([others.flatten(1).unique(dim=0), test.unique(dim=0)])
+    assert len(apart.unique(dim=0)) == len(apart)
+
+
+def test_every_rate_is_judged_on_validation_and_test(monkeypatch):
+    start = transfer.fresh("CNN", seed=0)
+    monkeypatch.setattr(transfer, "tuned", lambda model, *_: model)
+    found = transfer.transferred(start, "plain", 1, seed=2)
+    for key, images in (
+        ("validation", transfer.validation("plain", seed=2)),
+        ("tuned", transfer.task("plain", "test")),
+    ):
+        assert found[key] == [accuracy(start, *images)] * 2
+    assert found["validation"] != found["tuned"]
 
 
 def test_a_new_head_starts_at_zero_and_the_start_is_kept():
