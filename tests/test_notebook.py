@@ -157,7 +157,7 @@ def test_the_number_is_rounded_for_the_sentence(shown, value, decimals, text):
         {"value": 1.98},
         {"tolerance": 0},
         {"value": float("nan")},
-        {"expected": float("nan")},
+        {"expected": float("nan"), "tolerance": 0},
         {"value": float("inf"), "expected": float("inf")},
     ],
 )
@@ -178,7 +178,8 @@ def test_the_message_of_a_wrong_claim(shown):
 def test_on_the_tolerance_holds(shown):
     claim(value=2.5, tolerance=0.5)
     claim(value=2, tolerance=0)
-    assert len(shown) == 2
+    claim(value=1e-3, expected=0, tolerance=1e-3)
+    assert len(shown) == 3
 
 
 def bounded(value, **bounds):
@@ -226,6 +227,15 @@ def test_a_value_outside_of_its_bounds_stops_the_build(shown, value):
             {"expected": 20, "tolerance": 5, "baseline": 16},
             "baseline must lie outside of what is allowed, 20 within 5, got "
             "16",
+        ),
+        (
+            {"expected": 20, "tolerance": 7},
+            "tolerance must be at most 30% of expected, or a claim can "
+            "hardly fail, got 7 for 20; state bounds",
+        ),
+        (
+            {"expected": 0, "tolerance": 0.01},
+            "tolerance must be at most 30% of expected",
         ),
         (
             {"at_least": 5, "tolerance": 1, "baseline": 0},

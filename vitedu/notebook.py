@@ -21,6 +21,9 @@ from vitedu.devices import choose_device
 from vitedu.replay import replay_draws
 
 _FOLDED = "What comes next unfolds when you have chosen."
+# A claim that allows more than this could hardly fail: of what is expected,
+# and beside zero.
+_LOOSEST, _ROUNDING = 0.3, 1e-3
 
 
 def set_up(seed: int = 0, device: str = "cpu") -> None:
@@ -101,7 +104,8 @@ def claim(
 ) -> None:
     """State a number in a sentence, and stop the build if it is wrong.
 
-    A number that is known has an expected value and a tolerance. One that
+    A number that is known has an expected value and a tolerance, at most
+    30 % of it; beside zero, no more than rounding, 1e-3. One that
     changes with the seed has bounds, and a baseline that they leave out: what
     chance, an untrained model or the other method would give. The claim
     enters the ledger of the book.
@@ -120,9 +124,9 @@ def claim(
         decimals: Digits after the point; None means four significant ones.
 
     Raises:
-        ValueError: Another name, no ``{value}``, a negative `tolerance`,
-            both or neither of `expected` and bounds; a claim that its
-            `baseline` meets.
+        ValueError: Another name, no ``{value}``, a negative `tolerance` or a
+            loose one, both or neither of `expected` and bounds; a claim that
+            its `baseline` meets.
         AssertionError: `value` is not what is allowed, or no number.
 
     >>> claim("a-half", "It is {value}.", 0.5004, 0.5, tolerance=0.001)
@@ -181,6 +185,14 @@ def _allowed(
         )
     if known:
         require.number("tolerance", tolerance, at_least=0)
+        middle = abs(_number("expected", expected))
+        loosest = _LOOSEST * middle or _ROUNDING
+        if tolerance > loosest:
+            raise ValueError(
+                f"tolerance must be at most {_LOOSEST:.0%} of expected, or "
+                f"a claim can hardly fail, got {tolerance} for {expected}; "
+                "state bounds and the baseline that they rule out"
+            )
     elif tolerance is not None:
         raise ValueError(f"tolerance needs expected, got {tolerance!r}")
     elif baseline is None:
