@@ -176,7 +176,10 @@ def test_the_zip_holds_what_a_class_needs(tmp_path):
     for path in notebooks:
         notebook = nbformat.read(path, as_version=4)
         assert code(notebook) == code(editions.student(NOTEBOOKS[path.stem]))
+        assert "CC BY 4.0" in notebook.cells[-1].source
     assert "pip install" in (folder / "START-HERE.md").read_text()
+    assert "MIT License" in (folder / "LICENSE").read_text()
+    assert "Attribution 4.0" in (folder / "LICENSE-text").read_text()
     probe = (
         "import vitedu, benchmarks.transfer as t, benchmarks.runs as r;"
         "from vitedu.widgets import SoftmaxScaling;"

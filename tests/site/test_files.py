@@ -1,11 +1,13 @@
 """The files of the built site: links, images, descriptions, weight."""
 
 import gzip
+import json
 import re
 from collections import Counter
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from bs4 import BeautifulSoup
 from pages import ALL_PAGES, PAGES, ROOT, is_broken, read
 from pygments.token import STANDARD_TYPES
 from vitedu_book import scripts
@@ -119,6 +121,19 @@ def test_scripts_are_few(site, path):
     assert sum(weights.values()) <= limit, weights
     assert [s for s in names if re.search("mathjax|thebe|require", s)] == []
     assert not [s for s in names if "fontawesome" in s]
+
+
+def test_pages_and_downloads_say_what_is_allowed(site):
+    for path in PAGES:
+        text = (site.folder / path).read_text(encoding="utf-8")
+        footer = BeautifulSoup(text, "html.parser").footer
+        assert footer.select_one('[rel~="license"]'), path
+        assert "code: MIT" in footer.get_text(), path
+    for notebook in (site.folder / "_sources/chapters").glob("*.ipynb"):
+        last = json.loads(notebook.read_text(encoding="utf-8"))["cells"][-1]
+        assert "CC BY 4.0" in "".join(last["source"]), notebook
+        name = f"chapters/{notebook.stem}.html"
+        assert "© 2026 its authors" not in (site.folder / name).read_text()
 
 
 def test_styles_come_in_one_file(site):
