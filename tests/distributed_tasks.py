@@ -160,7 +160,7 @@ def translate(path: Path | None, stop: int | None) -> tuple:
 
 
 def classify(path: Path | None, stop: int | None, seed: int = 0) -> tuple:
-    """Train with dropout and augmentation, from seeds that may differ."""
+    """Train with dropout and augmentation, from draws that may differ."""
     sizes = {"d_model": 12, "num_layers": 2, "num_heads": 3, "d_ff": 16}
     if dist.is_initialized():
         seed += dist.get_rank()
@@ -171,9 +171,10 @@ def classify(path: Path | None, stop: int | None, seed: int = 0) -> tuple:
         images,
         torch.arange(35) % 10,
         batch_size=7,
-        seed=seed,
+        seed=0,
         augment=Augment(),
     )
+    torch.rand(seed, generator=loader.generator)
     config = TrainConfig(num_epochs=3, learning_rate=1e-2, accumulation=2)
     history = fit(
         model,

@@ -1,10 +1,12 @@
 """A training run in a process of its own, there to be killed."""
 
+import random
 import threading
 import time
 from ctypes import c_int
 from pathlib import Path
 
+import numpy as np
 import torch
 import torch._dynamo  # An optimiser would load it at its first step.
 from torch import nn
@@ -41,11 +43,13 @@ def train(path: Path, steps: c_int) -> None:
     """
     torch.set_num_threads(1)
     fresh = not path.exists()
-    torch.manual_seed(5 if fresh else time.time_ns())
+    seed = 5 if fresh else time.time_ns() % 2**32
+    for start in (torch.manual_seed, random.seed, np.random.seed):
+        start(seed)
     model = VisionTransformer(CONFIG)
     loader = make_loader()
     if not fresh:
-        loader.generator.manual_seed(time.time_ns())
+        torch.rand(time.time_ns() % 997, generator=loader.generator)
 
     def count(module: nn.Module, inputs: tuple) -> None:
         steps.value += module.training

@@ -52,8 +52,12 @@ MAY_IMPORT = {
     "complexity": "",
     "vit": "config patches positional attention layers",
     "processes": "",
-    "train_state": "config checkpoints processes whole_files",
-    "training": "config processes train_state",
+    "randomness": "",
+    "run_facts": "config randomness",
+    "train_state": "config checkpoints processes randomness run_facts "
+    "whole_files",
+    "train_steps": "processes train_state",
+    "training": "config processes train_state train_steps",
     "recomputation": "layers",
     "devices": "",
     "train": "config data decoding devices numerals processes recomputation "

@@ -136,7 +136,7 @@ def test_weights_of_somebody_else(path, metadata):
     found = None if metadata is None else "pt"
     with refuses(
         ValueError,
-        "path must be a checkpoint with format 'vitedu-checkpoint-2', "
+        "path must be a checkpoint with format 'vitedu-checkpoint-3', "
         f"got {path} with format {found!r}",
     ):
         read_checkpoint(path)

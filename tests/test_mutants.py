@@ -414,6 +414,13 @@ MUTANTS = [
         "return 1.0",
         "decoding: narrow_beam",
     ),
+    Mutant(
+        "the model left as it was trained",
+        "training",
+        "    model.eval()\n    return history",
+        "    return history",
+        "training: leaves_the_model_in_evaluation_mode",
+    ),
 ]
 
 

@@ -242,6 +242,13 @@ def test_names_and_images_are_checked():
         (CHINA, {"crop_share": 1.1}, ValueError, "crop_share must be at most"),
         (
             CHINA,
+            {"crop_share": 1e-300},
+            ValueError,
+            "crop_share must keep at least 1 pixel of the shorter side, "
+            "427, got 1e-300",
+        ),
+        (
+            CHINA,
             {"normalisation": "imagenet"},
             TypeError,
             "normalisation must be a Normalisation, got str",

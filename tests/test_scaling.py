@@ -12,7 +12,6 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from vitedu import notebook
 from vitedu.cache import DecoderCache
-from vitedu.checkpoints import read_checkpoint, write_checkpoint
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.devices import choose_device
 from vitedu.layers import EncoderBlock
@@ -144,19 +143,6 @@ def test_train_config_refuses():
         TrainConfig(num_epochs=1, accumulation=2.0)
     with refuses(ValueError, "precision must be one of ('float32', 'bfloat16"):
         TrainConfig(num_epochs=1, precision="float16")
-
-
-def test_a_checkpoint_without_the_newer_fields_resumes(tmp_path):
-    path = tmp_path / "state"
-    data = TensorDataset(torch.ones(4, 1), torch.ones(4).long())
-    loader, config = DataLoader(data, batch_size=2), TrainConfig(num_epochs=4)
-    fit(nn.Linear(1, 2), loader, config, checkpoint=path)
-    tensors, facts = read_checkpoint(path)
-    del facts["config"]["accumulation"], facts["config"]["precision"]
-    write_checkpoint(path, tensors, facts)
-    model = nn.Linear(1, 2)
-    fit(model, loader, config, checkpoint=path)
-    assert torch.equal(model.weight, tensors["model.weight"])
 
 
 def test_a_batch_in_which_nothing_counts():

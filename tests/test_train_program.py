@@ -1,8 +1,10 @@
 """The program ``python -m vitedu.train``, in one process."""
 
+import io
 import json
 import runpy
 import sys
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -31,6 +33,46 @@ def test_it_prints_an_epoch_a_line(capsys):
     assert 0 <= lines[1]["accuracy"] <= 1
 
 
+class Pipe(io.StringIO):
+    """Standard output, and what a reader at its end has received."""
+
+    received = ""
+
+    def flush(self):
+        self.received = self.getvalue()
+
+
+def test_a_line_can_be_read_as_soon_as_its_epoch_ends(monkeypatch):
+    pipe, lines = Pipe(), []
+
+    def accuracy(*args):
+        lines.append(pipe.received.count("\n"))
+        return 0.5
+
+    monkeypatch.setattr(sys, "stdout", pipe)
+    monkeypatch.setattr(train, "accuracy", accuracy)
+    train.main([*FAST, "--num-epochs", "3"])
+    assert lines == [0, 1, 2]
+    assert pipe.received.count("\n") == 3
+
+
+def test_a_run_that_goes_on_prints_the_rest(capsys, tmp_path, monkeypatch):
+    path, accuracy, seen = tmp_path / "state", train.accuracy, []
+
+    def fail_once(*args):
+        seen.append(1)
+        if len(seen) == 2:
+            raise OSError("no power")
+        return accuracy(*args)
+
+    whole = run(capsys)
+    monkeypatch.setattr(train, "accuracy", fail_once)
+    with pytest.raises(SystemExit, match="no power"):
+        run(capsys, "--checkpoint", str(path))
+    first = [json.loads(x) for x in capsys.readouterr().out.splitlines()]
+    assert [*first, *run(capsys, "--checkpoint", str(path))] == whole
+
+
 def test_the_seed_decides(capsys):
     first, again, other = (
         run(capsys, "--seed", seed, "--dropout", "0.1") for seed in "001"
@@ -57,9 +99,11 @@ def test_options_reach_what_they_are_for(capsys, tmp_path, monkeypatch):
         accumulation=2,
         precision="bfloat16",
     )
-    assert TrainConfig(**facts["config"]) == config
+    found = {name: facts["run"][f"config.{name}"] for name in asdict(config)}
+    assert found == {name: repr(x) for name, x in asdict(config).items()}
     assert "model.blocks.3.attn.qkv.weight" in tensors
-    assert run(capsys, *args) == lines
+    assert len(lines) == 2
+    assert run(capsys, *args) == []
 
 
 def test_it_translates(capsys, monkeypatch):
@@ -96,6 +140,9 @@ def test_it_says_what_is_wrong(capsys, tmp_path, machine):  # noqa: F811
     assert refused(capsys, "--accumulation", "0") == (
         "error: accumulation must be at least 1, got 0"
     )
+    assert refused(capsys, "--seed", str(2**70)) == (
+        f"error: seed must be below 2**64, got {2**70}"
+    )
     assert refused(capsys, "--learning-rate", "nan").startswith(
         "error: learning_rate must be finite"
     )
@@ -106,7 +153,8 @@ def test_it_refuses_the_checkpoint_of_another_config(capsys, tmp_path):
     run(capsys, "--checkpoint", str(path))
     message = refused(capsys, "--checkpoint", str(path), *RECIPE)
     assert message.startswith(
-        f"error: config must be the one of the checkpoint {path}, "
+        "error: model, loader and config must be those of the checkpoint "
+        f"{path}: config.learning_rate is 0.004 there, got 0.002"
     )
 
 

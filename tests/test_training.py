@@ -2,21 +2,34 @@
 
 import math
 import os
+import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from distributed_tasks import translator
 from helpers import draw, refuses
 from safetensors.torch import save_file
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    Dataset,
+    IterableDataset,
+    RandomSampler,
+    TensorDataset,
+)
 
 from vitedu.checkpoints import read_checkpoint, write_checkpoint
-from vitedu.config import TrainConfig, ViTConfig
+from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data import Augment, batches, digits
+from vitedu.layers import EncoderBlock
 from vitedu.numerals import numeral_pairs
+from vitedu.recomputation import recompute_blocks
 from vitedu.sequences import pair_batches
 from vitedu.training import History, accuracy, fit
+from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
 CONFIG = TrainConfig(num_epochs=4, learning_rate=3e-3, label_smoothing=0.1)
@@ -43,14 +56,20 @@ def make_model(seed=0, **changes):
     return VisionTransformer(ViTConfig(**(SIZES | RATES | changes)))
 
 
-def make_loader(data, *, images=64, seed=0):
-    return batches(
+def make_loader(data, *, images=64, draws=0, **changes):
+    """Load 16 images at a time; `draws` from the generator are gone."""
+    options = {
+        "batch_size": 16,
+        "seed": 0,
+        "augment": Augment(empty=data.empty),
+    }
+    loader = batches(
         data.train_images[:images],
         data.train_labels[:images],
-        batch_size=16,
-        seed=seed,
-        augment=Augment(empty=data.empty),
+        **(options | changes),
     )
+    torch.rand(draws, generator=loader.generator)
+    return loader
 
 
 def evaluator(data):
@@ -107,7 +126,8 @@ def linear_problem():
     return model, loader, inputs, targets
 
 
-def test_the_steps_are_those_of_adamw_with_one_cycle_and_clipping():
+@pytest.mark.parametrize("fields", [{}, {"decay_all": True}])
+def test_the_steps_are_those_of_adamw_with_one_cycle_and_clipping(fields):
     config = TrainConfig(
         num_epochs=11,
         learning_rate=0.1,
@@ -115,11 +135,16 @@ def test_the_steps_are_those_of_adamw_with_one_cycle_and_clipping():
         weight_decay=0.3,
         label_smoothing=0.2,
         max_grad_norm=0.05,
+        **fields,
     )
     model, loader, inputs, targets = linear_problem()
     twin, *_ = linear_problem()
     history = fit(model, loader, config)
-    optimizer = torch.optim.AdamW(twin.parameters(), lr=0.1, weight_decay=0.3)
+    groups = [
+        {"params": [twin.weight], "weight_decay": 0.3},
+        {"params": [twin.bias], "weight_decay": 0.3 if fields else 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=0.1)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, max_lr=0.1, total_steps=11, pct_start=0.4
     )
@@ -141,6 +166,74 @@ def test_the_steps_are_those_of_adamw_with_one_cycle_and_clipping():
     assert history.learning_rate == rates
     assert history.loss == pytest.approx(losses, rel=1e-5)
     torch.testing.assert_close(model.weight, twin.weight, rtol=0, atol=1e-5)
+    torch.testing.assert_close(model.bias, twin.bias, rtol=0, atol=1e-5)
+
+
+class NoGradient(nn.Module):
+    """Answers always the same, so that nothing but decay moves a weight."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        for parameter in model.parameters():
+            nn.init.ones_(parameter)
+
+    def forward(self, *inputs):
+        out = self.model(*inputs)
+        return 0 * (sum(out) if isinstance(out, tuple) else out)
+
+
+def decayed(model, *batch, **fields):
+    """Return the parameters that a training without gradients shrank."""
+    still = NoGradient(model)
+    loader = DataLoader([batch] * 2, batch_size=None)
+    fit(still, loader, TrainConfig(num_epochs=5, **fields))
+    shrunk = {name: (p < 1).all() for name, p in model.named_parameters()}
+    whole = {name: (p == 1).all() for name, p in model.named_parameters()}
+    assert all(shrunk[name] != whole[name] for name in shrunk)
+    return {name for name in shrunk if shrunk[name]}
+
+
+BLOCK = {"attn.qkv", "attn.proj", "mlp.fc1", "mlp.fc2"}
+
+
+def test_weights_of_maps_decay_in_a_vision_transformer():
+    """Not biases, norms, both tokens and learned positions."""
+    model = make_model(num_layers=1, distilled=True)
+    batch = torch.ones(3, 1, 8, 8), torch.tensor([0, 1, 2])
+    assert decayed(model, *batch) == {
+        "patch_embed.proj.weight",
+        "head.weight",
+        "head_dist.weight",
+        *(f"blocks.0.{name}.weight" for name in BLOCK),
+    }
+    everything = {name for name, _ in model.named_parameters()}
+    assert decayed(model, *batch, decay_all=True) == everything
+    assert decayed(model, *batch, weight_decay=0.0) == set()
+
+
+def test_weights_of_maps_decay_in_a_transformer():
+    """Not positions and tables, which are the output map as well."""
+    config = TransformerConfig(
+        src_vocab_size=11,
+        tgt_vocab_size=11,
+        d_model=6,
+        num_layers=1,
+        num_heads=3,
+        d_ff=5,
+        positions="learned",
+        max_len=7,
+    )
+    ids = torch.tensor([[1, 3, 4], [1, 5, 2]])
+    found = decayed(Transformer(config), ids, ids, ids)
+    maps = {"mlp.fc1", "mlp.fc2", "attn.qkv", "attn.proj"}
+    assert {name for name in found if name.startswith("encoder")} == {
+        f"encoder.blocks.0.{name}.weight" for name in maps
+    }
+    assert found
+    assert not [name for name in found if "embed" in name]
+    assert not [name for name in found if "generator" in name]
+    assert not [name for name in found if "norm" in name or "bias" in name]
 
 
 def test_the_loss_of_an_epoch_is_a_mean_over_samples():
@@ -167,7 +260,15 @@ def test_evaluate_sees_evaluation_mode_and_no_gradients(data):
     fit(model, make_loader(data), CONFIG, evaluate=evaluate)
     assert seen == [(False, False)] * 4
     assert modes == [True] * 16
-    assert not model.training
+
+
+def test_it_leaves_the_model_in_evaluation_mode(tmp_path):
+    path = tmp_path / "state"
+    for _ in ("trained", "loaded"):
+        model, loader, *_ = linear_problem()
+        model.train()
+        fit(model, loader, TrainConfig(num_epochs=11), checkpoint=path)
+        assert not model.training
 
 
 def test_metrics_may_be_tensors(data, tmp_path):
@@ -183,7 +284,7 @@ def test_metrics_may_be_tensors(data, tmp_path):
 
 
 TRANSLATION = TrainConfig(
-    num_epochs=5, warmup=0.4, label_smoothing=0.1, pad_id=0
+    num_epochs=5, warmup=0.4, label_smoothing=0.1, pad_id=0, decay_all=True
 )
 
 
@@ -191,7 +292,9 @@ def translation(dropout=0.0, seed=0):
     """Return a small Transformer and a loader of 11 sentence pairs in 3s."""
     numbers = [3, 12005, 40, 7, 110, 99, 512, 0, 61, 8, 1000]
     model = translator(dropout, seed=seed, numbers=numbers)
-    return model, pair_batches(numeral_pairs(numbers), batch_size=3, seed=seed)
+    loader = pair_batches(numeral_pairs(numbers), batch_size=3, seed=0)
+    torch.rand(seed, generator=loader.generator)
+    return model, loader
 
 
 def test_padding_does_not_count_in_loss_and_steps():
@@ -266,7 +369,7 @@ class Interrupted(Exception):
 
 def train(data, path, *, stop_after=None, where="evaluate", seed=0):
     """Train to the end, or stop during an epoch after `stop_after`."""
-    model, loader = make_model(seed), make_loader(data, seed=seed)
+    model, loader = make_model(seed), make_loader(data, draws=seed)
     measure = evaluator(data)
     epochs = 0
 
@@ -282,7 +385,8 @@ def train(data, path, *, stop_after=None, where="evaluate", seed=0):
             raise Interrupted
 
     model.register_forward_pre_hook(check)
-    torch.manual_seed(7 + seed)
+    for start in (torch.manual_seed, random.seed, np.random.seed):
+        start(7 + seed)
     history = None
     try:
         history = fit(
@@ -365,6 +469,110 @@ def test_a_loader_without_generator_resumes_too(tmp_path):
     assert torch.equal(model.weight, whole.weight)
 
 
+class Noisy(Dataset):
+    """Rows with noise from one of the generators there are."""
+
+    def __init__(self, source):
+        self.source = source
+        self.own = torch.Generator().manual_seed(3)
+        self.hidden = np.random.default_rng(3)
+
+    def __len__(self):
+        return 11
+
+    def __getitem__(self, row):
+        noise = {
+            "torch": lambda: torch.rand(()),
+            "random": lambda: random.gauss(0, 1),
+            "numpy": lambda: np.random.normal(),
+            "own": lambda: torch.rand((), generator=self.own),
+            "hidden": lambda: self.hidden.normal(),
+        }[self.source]()
+        return torch.tensor([row / 11, 1.0]) + noise, torch.tensor(row % 2)
+
+
+def noisy_run(source, path=None, stop=None, draws=0, workers=0, order=""):
+    """Train on rows with noise; `draws` of all generators are gone."""
+    for start in (torch.manual_seed, random.seed, np.random.seed):
+        start(0)
+    model, rows, epochs = nn.Linear(2, 2), Noisy(source), []
+    sampler = RandomSampler(rows, generator=torch.Generator().manual_seed(5))
+    options = {
+        "": {"batch_size": 4, "shuffle": True},
+        "sampler": {"batch_size": 4, "sampler": sampler},
+        "batch sampler": {
+            "batch_sampler": BatchSampler(sampler, 4, drop_last=False)
+        },
+    }[order]
+    loader = DataLoader(rows, num_workers=workers, **options)
+    for generator in (None, sampler.generator, rows.own):
+        torch.rand(draws, generator=generator)
+    for _ in range(draws):
+        random.gauss(0, 1)
+        np.random.normal()
+
+    def evaluate(model):
+        epochs.append(1)
+        if len(epochs) == stop:
+            raise Interrupted
+        return {}
+
+    config = TrainConfig(num_epochs=4, learning_rate=0.1)
+    try:
+        history = fit(
+            model, loader, config, evaluate=evaluate, checkpoint=path
+        )
+    except Interrupted:
+        return None
+    return history, model.weight.tolist()
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"source": "torch", "order": "sampler"},
+        {"source": "torch", "order": "batch sampler"},
+        {"source": "own"},
+        {"source": "random"},
+        {"source": "numpy"},
+        {"source": "numpy", "workers": 1},
+        {"source": "own", "workers": 1},
+    ],
+    ids=lambda how: " ".join(map(str, how.values())),
+)
+def test_resuming_is_exact_for_all_that_draws(tmp_path, how):
+    expected = noisy_run(**how)
+    assert noisy_run(**how, draws=3) != expected
+    path = tmp_path / "state"
+    assert noisy_run(**how, path=path) == expected
+    path.unlink()
+    assert noisy_run(**how, path=path, stop=3) is None
+    assert noisy_run(**how, path=path, draws=3) == expected
+
+
+def test_what_no_checkpoint_could_bring_back(tmp_path):
+    path = tmp_path / "state"
+    with refuses(
+        ValueError,
+        "loader must draw from torch, random, numpy.random or a "
+        "torch.Generator of its own, which a checkpoint can bring back, got "
+        "one that gives another first batch from the same seeds",
+    ):
+        noisy_run("hidden", path)
+    assert noisy_run("hidden")
+    model, loader, *_ = linear_problem()
+    loader = DataLoader(
+        loader.dataset, 7, num_workers=1, persistent_workers=True
+    )
+    with refuses(
+        ValueError,
+        "loader must have persistent_workers=False for a checkpoint, which "
+        "cannot hold what lives in a worker, got True",
+    ):
+        fit(model, loader, TrainConfig(num_epochs=11), checkpoint=path)
+    assert not path.exists()
+
+
 def test_a_write_that_fails_leaves_the_last_epoch(data, tmp_path, monkeypatch):
     path = tmp_path / "state"
     train(data, path, stop_after=2)
@@ -413,21 +621,27 @@ def test_a_file_of_somebody_else(data, checkpoint):
 
 def test_a_file_with_other_facts(data, checkpoint):
     write_checkpoint(checkpoint, {}, {})
-    refuses_to_resume(data, checkpoint, "config must be the one of the check")
+    refuses_to_resume(data, checkpoint, "path must be a whole checkpoint file")
 
 
 @pytest.mark.parametrize(
     "crafted",
     [
-        lambda tensors, facts: tensors.pop("generator.global"),
+        lambda tensors, facts: tensors.pop("generator.torch"),
+        lambda tensors, facts: tensors.pop("generator.numpy"),
         lambda tensors, facts: tensors.update(
-            {"generator.loader": torch.zeros(3, dtype=torch.uint8)}
+            {"generator.loader.generator": torch.zeros(3, dtype=torch.uint8)}
+        ),
+        lambda tensors, facts: tensors.update(
+            {"generator.random": torch.zeros(3)}
         ),
         lambda tensors, facts: tensors.pop("optimizer.2.exp_avg"),
         lambda tensors, facts: tensors.update(
             {"optimizer.2.exp_avg_sq": torch.zeros(2)}
         ),
         lambda tensors, facts: tensors.update({"optimizer.x": torch.ones(1)}),
+        lambda tensors, facts: facts.pop("run"),
+        lambda tensors, facts: facts.update(run=[3]),
         lambda tensors, facts: facts.pop("groups"),
         lambda tensors, facts: facts.pop("history"),
         lambda tensors, facts: facts["history"].update(secret=1),
@@ -440,24 +654,137 @@ def test_a_checkpoint_of_which_a_part_is_wrong(data, checkpoint, crafted):
     refuses_to_resume(data, checkpoint, "path must be a whole checkpoint file")
 
 
-def test_a_checkpoint_of_another_model(data, checkpoint):
+@pytest.mark.parametrize(
+    ("field", "there", "here"),
+    [
+        ("num_heads", 3, 2),
+        ("activation", "gelu", "relu"),
+        ("norm_first", True, False),
+        ("dropout", 0.1, 0.2),
+        ("drop_path", 0.1, 0.0),
+        ("pool", "class_token", "mean"),
+        ("num_layers", 2, 3),
+        ("num_layers", 2, 1),
+        ("num_classes", 10, 7),
+    ],
+)
+def test_a_checkpoint_of_another_model(data, checkpoint, field, there, here):
     refuses_to_resume(
         data,
         checkpoint,
-        "missing: ['blocks.2.attn.proj.bias'",
-        model=make_model(num_layers=3),
+        "model, loader and config must be those of the checkpoint "
+        f"{checkpoint}: model.config.{field} is {there!r} there, got {here!r}",
+        model=make_model(**{field: here}),
     )
+
+
+def changed(place, **attributes):
+    """Return a model of which a part was changed after it was made."""
+    model = make_model()
+    for name, value in attributes.items():
+        setattr(model.get_submodule(place), name, value)
+    return model
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "there", "here"),
+    [
+        ("blocks.1.mlp.drop1", "p", 0.1, 0.3),
+        ("blocks.1", "norm_first", True, False),
+        ("blocks.0.attn", "num_heads", 3, 2),
+    ],
+)
+def test_a_model_that_was_changed_by_hand(
+    data, checkpoint, place, name, there, here
+):
     refuses_to_resume(
         data,
         checkpoint,
-        "extra: ['blocks.1.attn.proj.bias'",
-        model=make_model(num_layers=1),
+        f"{checkpoint}: model.{place}.{name} is {there} there, got {here}",
+        model=changed(place, **{name: here}),
     )
+
+
+def test_a_model_with_another_activation_put_in(data, checkpoint):
     refuses_to_resume(
         data,
         checkpoint,
-        "head.weight (10, 12) torch.float32 for (7, 12) torch.float32",
-        model=make_model(num_classes=7),
+        "model.blocks.1.mlp.act is GELU there, got ReLU",
+        model=changed("blocks.1.mlp", act=nn.ReLU()),
+    )
+
+
+def test_a_model_of_which_a_part_is_frozen(data, checkpoint):
+    model = make_model()
+    model.cls_token.requires_grad_(False)
+    count = len(list(model.parameters()))
+    refuses_to_resume(
+        data,
+        checkpoint,
+        f"model, parameters is {count} of {count} trained there, "
+        f"got {count - 1} of {count} trained",
+        model=model,
+    )
+
+
+def test_a_message_stays_short(data, checkpoint):
+    model = make_model(num_layers=9, d_ff=5, dropout=0.3)
+    with pytest.raises(ValueError, match=r"and \d+ more differ$") as error:
+        fit(model, make_loader(data), CONFIG, checkpoint=checkpoint)
+    assert len(str(error.value)) < 1000
+
+
+def test_a_model_that_computes_its_blocks_again_goes_on(
+    data, checkpoint, uninterrupted
+):
+    weights, history, _ = uninterrupted
+    model = make_model(seed=1)
+    recompute_blocks(model)
+    assert type(model.blocks[0]) is not EncoderBlock
+    found = fit(
+        model,
+        make_loader(data),
+        CONFIG,
+        evaluate=evaluator(data),
+        checkpoint=checkpoint,
+    )
+    assert found == history
+    assert_same_state(model.state_dict(), weights)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seed": 1}, "loader.generator, seed is 0 there, got 1"),
+        ({"batch_size": 13}, "loader, first batch [0] is (16, 1, 8, 8)"),
+        ({"augment": None}, "loader, first batch [0] is (16, 1, 8, 8)"),
+        ({"first": 1}, "loader, first batch [0] is (16, 1, 8, 8)"),
+        ({"images": 80}, "loader, batches is 4 there, got 5"),
+        ({"images": 65}, "loader, first batch [0] is (16, 1, 8, 8)"),
+    ],
+)
+def test_a_checkpoint_of_other_data(data, checkpoint, changes, message):
+    first = changes.get("first", 0)
+    data = replace(
+        data,
+        train_images=data.train_images[first:],
+        train_labels=data.train_labels[first:],
+    )
+    changes = {k: v for k, v in changes.items() if k != "first"}
+    loader = make_loader(data, **({"images": 64} | changes))
+    if "batch_size" in changes:
+        assert len(loader) == 4
+    refuses_to_resume(data, checkpoint, message, loader=loader)
+
+
+def test_the_same_images_with_other_labels(data, checkpoint):
+    labels = data.train_labels.clone()
+    labels[:64] = 9 - labels[:64]
+    refuses_to_resume(
+        data,
+        checkpoint,
+        "loader, first batch [1] is (16,) torch.int64, checksum",
+        loader=make_loader(replace(data, train_labels=labels)),
     )
 
 
@@ -475,18 +802,8 @@ def test_a_checkpoint_of_another_config(data, checkpoint):
     refuses_to_resume(
         data,
         checkpoint,
-        f"config must be the one of the checkpoint {checkpoint}",
+        f"{checkpoint}: config.learning_rate is 0.003 there, got 0.001",
         config=config,
-    )
-
-
-def test_a_checkpoint_of_a_loader_of_another_length(data, checkpoint):
-    refuses_to_resume(
-        data,
-        checkpoint,
-        f"loader must have the length of that of {checkpoint}: "
-        "the run has 16 steps, got 20",
-        loader=make_loader(data, images=80),
     )
 
 
@@ -499,7 +816,7 @@ def test_a_checkpoint_of_a_loader_without_generator(data, tmp_path):
     refuses_to_resume(
         data,
         path,
-        f"loader must have a generator if that of {path} had one",
+        "loader.generator, seed is nothing there, got 67280421310721",
         model=model,
         config=config,
         loader=DataLoader(
@@ -552,6 +869,179 @@ def test_fit_refuses_a_warm_up_of_one_step_or_less(epochs, warmup):
         fit(model, loader, TrainConfig(num_epochs=epochs, warmup=warmup))
 
 
+@pytest.mark.parametrize("num_epochs", [2**53, 10**400], ids=["many", "more"])
+def test_fit_refuses_more_steps_than_can_be_counted(num_epochs):
+    model, loader, *_ = linear_problem()
+    loader = DataLoader(loader.dataset, batch_size=4)
+    with refuses(
+        ValueError,
+        f"num_epochs must give at most 2**53 steps, got {num_epochs} epochs",
+    ):
+        fit(model, loader, TrainConfig(num_epochs=num_epochs))
+
+
+def test_a_recipe_refuses_a_rate_beyond_all_numbers():
+    with refuses(ValueError, f"learning_rate must be finite, got {10**400}"):
+        TrainConfig(num_epochs=1, learning_rate=10**400)
+
+
+def test_what_there_is_nothing_to_train_in():
+    _, loader, *_ = linear_problem()
+    config = TrainConfig(num_epochs=11)
+    rule = "model must have a parameter that requires a gradient, got a "
+    with refuses(ValueError, rule + "Flatten with 0 parameters"):
+        fit(nn.Flatten(), loader, config)
+    frozen = nn.Linear(5, 3).requires_grad_(False)
+    with refuses(ValueError, rule + "Linear with 2 parameters and none that"):
+        fit(frozen, loader, config)
+
+
+class Stream(IterableDataset):
+    """As many pairs as it was told, and a length that may be another."""
+
+    def __init__(self, count, said):
+        self.count, self.said = count, said
+
+    def __iter__(self):
+        return iter([(torch.ones(5).double(), torch.tensor(1))] * self.count)
+
+    def __len__(self):
+        if self.said is None:
+            raise TypeError("no length")
+        return self.said
+
+
+def test_a_stream_needs_a_length_that_is_true():
+    config = TrainConfig(num_epochs=11)
+    with refuses(
+        TypeError,
+        "loader must have a length, by which the schedule knows its steps, "
+        "got one of Stream without",
+    ):
+        fit(linear_problem()[0], DataLoader(Stream(4, None)), config)
+    rule = "loader must yield as many batches as its length says, 4, got "
+    with refuses(ValueError, rule + "3"):
+        fit(linear_problem()[0], DataLoader(Stream(3, 4)), config)
+    with (
+        pytest.warns(UserWarning, match="was reported"),
+        refuses(ValueError, rule + "more"),
+    ):
+        fit(linear_problem()[0], DataLoader(Stream(5, 4)), config)
+    history = fit(linear_problem()[0], DataLoader(Stream(4, 4)), config)
+    assert history.num_epochs == 11
+
+
+@pytest.mark.parametrize(
+    ("batch", "found"),
+    [
+        ({"x": torch.ones(2, 5), "y": torch.tensor([0, 1])}, "dict"),
+        (torch.ones(2, 5), "Tensor"),
+        ((torch.ones(2, 5),), "tuple of Tensor"),
+        ((torch.ones(2, 5), [0, 1]), "tuple of Tensor, list"),
+    ],
+)
+def test_batches_of_another_form(batch, found):
+    loader = DataLoader([batch] * 2, batch_size=None, collate_fn=lambda x: x)
+    with refuses(
+        TypeError,
+        f"loader must yield tuples (*inputs, targets) of tensors, got {found}",
+    ):
+        fit(nn.Linear(5, 3), loader, TrainConfig(num_epochs=11))
+
+
+def test_two_outputs_are_refused(data):
+    with refuses(
+        TypeError,
+        "model must return one tensor of logits, got tuple; the two outputs "
+        "of a distilled ViT need a loop of their own",
+    ):
+        fit(make_model(distilled=True), make_loader(data), CONFIG)
+
+
+def test_labels_of_fewer_bits_train_as_those_of_64():
+    found = []
+    for dtype in (torch.int64, torch.int32, torch.uint8):
+        model, _, inputs, targets = linear_problem()
+        data = TensorDataset(inputs, targets.to(dtype))
+        loader = DataLoader(data, batch_size=7)
+        fit(model, loader, TrainConfig(num_epochs=11, learning_rate=0.1))
+        found.append(model.weight)
+    start = linear_problem()[0].weight
+    assert not torch.equal(found[0], start)
+    assert torch.equal(found[0], found[1])
+    assert torch.equal(found[0], found[2])
+
+
+@pytest.mark.parametrize(
+    ("targets", "kind", "message"),
+    [
+        ([0, 1, 3], ValueError, "class numbers from 0 to 2, got 0 to 3"),
+        ([0, -1, 2], ValueError, "class numbers from 0 to 2, got -1 to 2"),
+        (
+            [0.0, 1.0, 2.0],
+            TypeError,
+            "integers, one for each sample, got torch.float32 of shape (3,)",
+        ),
+    ],
+)
+def test_targets_that_are_no_classes(targets, kind, message):
+    model, _, inputs, _ = linear_problem()
+    data = TensorDataset(inputs[:3], torch.tensor(targets))
+    with refuses(kind, f"targets must be {message}"):
+        fit(model, DataLoader(data, batch_size=3), TrainConfig(num_epochs=11))
+
+
+def test_samples_without_a_batch():
+    model, _, inputs, targets = linear_problem()
+    loader = DataLoader(TensorDataset(inputs, targets), batch_size=None)
+    with refuses(
+        TypeError, "one for each sample, got torch.int64 of shape ()"
+    ):
+        fit(model, loader, TrainConfig(num_epochs=11))
+
+
+@pytest.mark.parametrize("found", [None, 0.5, {"x": "high"}, {"x": [1, 2]}])
+def test_evaluate_must_return_numbers_by_name(found):
+    model, loader, *_ = linear_problem()
+    with refuses(
+        TypeError, f"evaluate must return a dict of numbers, got {found}"
+    ):
+        fit(
+            model,
+            loader,
+            TrainConfig(num_epochs=11),
+            evaluate=lambda model: found,
+        )
+
+
+def test_a_seed_that_no_generator_takes(data):
+    images, labels = data.train_images[:4], data.train_labels[:4]
+    for seed in (2**64, 2**70):
+        with refuses(ValueError, f"seed must be below 2**64, got {seed}"):
+            batches(images, labels, batch_size=2, seed=seed)
+    batches(images, labels, batch_size=2, seed=2**64 - 1)
+
+
+def test_a_function_hears_of_every_epoch_before_it_is_written(tmp_path):
+    path, heard = tmp_path / "state", []
+    model, loader, *_ = linear_problem()
+
+    def hear(history):
+        written = read_checkpoint(path)[1] if path.exists() else None
+        epochs = len(written["history"]["loss"]) if written else 0
+        heard.append((history.num_epochs, epochs, *history.metrics["one"]))
+
+    fit(
+        model,
+        loader,
+        TrainConfig(num_epochs=11),
+        evaluate=lambda model: {"one": 1},
+        checkpoint=path,
+        progress=hear,
+    )
+    assert heard == [(n, n - 1, *[1.0] * n) for n in range(1, 12)]
+
+
 def test_progress_is_shown_when_asked_for(capsys):
     for progress in (False, True):
         model, loader, *_ = linear_problem()
@@ -591,3 +1081,18 @@ def test_accuracy_refuses():
         accuracy(FirstPixel(), x[:0], y[:0])
     with refuses(ValueError, "batch_size must be at least 1, got 0"):
         accuracy(FirstPixel(), x, y, batch_size=0)
+
+
+@pytest.mark.parametrize("row", [0, 4])
+def test_accuracy_of_what_is_no_number(row):
+    inputs = torch.ones(5, 1)
+    inputs[row] = math.nan
+    targets = torch.zeros(5, dtype=torch.int64)
+    with refuses(ValueError, "model must return numbers as logits, got nan"):
+        accuracy(FirstPixel(), inputs, targets, batch_size=2)
+
+
+def test_accuracy_of_logits_of_other_axes():
+    inputs, targets = torch.ones(5, 5, 3), torch.zeros(5, dtype=torch.int64)
+    with refuses(ValueError, "logits but the last, (5, 5), got (5,)"):
+        accuracy(nn.Linear(3, 2), inputs, targets)

@@ -35,6 +35,12 @@ def size(at_least: int = 1, below: int = 10**9, optional: bool = False):
     return lambda _: _no_none(st.one_of(*wrong, _others()), optional)
 
 
+def seed():
+    """What is no seed of PyTorch's generators."""
+    outside = st.one_of(st.integers(max_value=-1), st.integers(2**64))
+    return lambda _: st.one_of(outside, st.floats(), st.booleans(), _others())
+
+
 def any_integer(optional: bool = False):
     """What is no integer at all."""
     wrong = st.one_of(st.floats(), st.booleans(), _others())

@@ -149,7 +149,7 @@ def deletion_test(
     _check_scores(scores, (len(images), rows * columns))
     require.choice("answer", answer, ("probability", "logit"))
     require.positive_int("draws", draws)
-    require.integer("seed", seed)
+    require.seed("seed", seed)
     if isinstance(function, nn.Module) and function.training:
         raise ValueError(
             "function must be in evaluation mode, where dropout is off, "

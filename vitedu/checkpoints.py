@@ -13,7 +13,7 @@ from torch import Tensor
 from vitedu import require
 from vitedu.whole_files import damage_named, write_whole
 
-FORMAT = "vitedu-checkpoint-2"
+FORMAT = "vitedu-checkpoint-3"
 
 
 def write_checkpoint(

@@ -124,7 +124,7 @@ def attention_inputs(*, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
     >>> [tuple(x.shape) for x in attention_inputs()]
     [(2, 3, 5, 11), (2, 3, 7, 11), (2, 3, 7, 11)]
     """
-    require.integer("seed", seed)
+    require.seed("seed", seed)
     generator = torch.Generator().manual_seed(seed)
 
     def draw(length: int) -> Tensor:

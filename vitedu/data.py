@@ -131,12 +131,13 @@ class Augment:
     empty: float = 0.0
 
     def __post_init__(self) -> None:
-        require.number("degrees", self.degrees, at_least=0)
-        require.number("shift", self.shift, at_least=0)
+        # Numbers of 32 bits would overflow: the images would hold none.
+        require.number("degrees", self.degrees, at_least=0, below=1e30)
+        require.number("shift", self.shift, at_least=0, below=1e30)
         require.rate("stretch", self.stretch)
         require.rate("shear", self.shear)
         require.rate("ink", self.ink)
-        require.number("empty", self.empty)
+        require.number("empty", self.empty, above=-1e30, below=1e30)
 
     def __call__(
         self,
@@ -203,7 +204,7 @@ def batches(
         images: All training images.
         labels: One label per image.
         batch_size: Images per batch, at most all of them.
-        seed: Seed of the loader's generator.
+        seed: Seed of the loader's generator, 0 to 2**64 - 1.
         augment: Varies each image anew in each epoch; None leaves them.
 
     Raises:
@@ -216,7 +217,7 @@ def batches(
     require.rank("labels", labels, "image")
     require.integers("labels", labels)
     require.positive_int("batch_size", batch_size)
-    require.integer("seed", seed)
+    require.seed("seed", seed)
     require.instance("augment", augment, Augment, optional=True)
     if len(labels) != len(images):
         raise ValueError(

@@ -152,7 +152,7 @@ class _Meter:
         require.function("function", self.function)
         require.instance("model", self.model, nn.Module, optional=True)
         require.number("noise", self.noise, above=0)
-        require.integer("seed", self.seed)
+        require.seed("seed", self.seed)
         if self.training is not None:
             require.boolean("training", self.training)
             if self._module() is None:

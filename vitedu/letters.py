@@ -30,7 +30,7 @@ def copy_task(
         num_symbols: Letters in use, a and following, 1 to 26.
         lengths: Fewest and most letters of a sequence. Each length is drawn
             as often as the others, as long as it has unused sequences.
-        seed: Which sequences are drawn; any integer of at least 0.
+        seed: Which sequences are drawn; 0 to 2**64 - 1.
 
     Returns:
         The training and the test pairs; source and target share a vocabulary.
@@ -45,7 +45,7 @@ def copy_task(
     require.positive_int("num_train", num_train)
     require.positive_int("num_test", num_test)
     require.positive_int("num_symbols", num_symbols)
-    require.integer("seed", seed, at_least=0)
+    require.seed("seed", seed)
     if num_symbols > len(ascii_lowercase):
         raise ValueError(f"num_symbols must be at most 26, got {num_symbols}")
     shortest, longest = _bounds(lengths)

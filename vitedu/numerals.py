@@ -173,7 +173,7 @@ def draw_numbers(
         zero_rate: Chance, in [0, 1), that a digit after the first is made
             zero, on top of the zeros that come by themselves.
         exclude: Numbers that must not be drawn.
-        seed: Which are drawn; any integer of at least 0.
+        seed: Which are drawn; 0 to 2**64 - 1.
 
     Returns:
         The numbers in random order.
@@ -185,7 +185,7 @@ def draw_numbers(
     require.positive_int("count", count)
     require.positive_int("largest", largest)
     require.rate("zero_rate", zero_rate)
-    require.integer("seed", seed, at_least=0)
+    require.seed("seed", seed)
     require.instance("exclude", exclude, Collection)
     if largest > LARGEST:
         raise ValueError(f"largest must be at most {LARGEST}, got {largest}")
@@ -250,7 +250,7 @@ def numeral_task(
         largest: As in `draw_numbers`, like `zero_rate`.
         zero_rate: See there.
         joint: See `numeral_vocabularies`.
-        seed: Which numbers are drawn; any integer of at least 0.
+        seed: Which numbers are drawn; 0 to 2**64 - 1.
 
     Returns:
         The training and the test pairs.

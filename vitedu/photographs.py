@@ -175,6 +175,11 @@ def model_input(
     require.number("crop_share", crop_share, above=0)
     if crop_share > 1:
         raise ValueError(f"crop_share must be at most 1, got {crop_share}")
+    if crop_share * min(pixels.shape[1:]) < 1:
+        raise ValueError(
+            "crop_share must keep at least 1 pixel of the shorter side, "
+            f"{min(pixels.shape[1:])}, got {crop_share}"
+        )
     require.instance("normalisation", normalisation, Normalisation)
     shorter = floor(image_size / crop_share)
     height, width = pixels.shape[1:]

@@ -1,9 +1,11 @@
 """Several processes that train one model together."""
 
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -181,8 +183,14 @@ def _check_order(order: list) -> None:
 
 
 def _draw_apart(generator: torch.Generator | None) -> None:
-    """Draw other numbers than the first process: another dropout."""
-    torch.manual_seed(_own_seed(torch.default_generator))
+    """Draw other numbers than the first process: another dropout.
+
+    Others from `random` and NumPy, too: another augmentation.
+    """
+    seed = _own_seed(torch.default_generator)
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
     if generator is not None:
         generator.manual_seed(_own_seed(generator))
 

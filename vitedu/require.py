@@ -40,6 +40,7 @@ __all__ = [
     "queries_keys_values",
     "rank",
     "rate",
+    "seed",
     "sides",
     "tokens",
 ]
@@ -71,6 +72,18 @@ def positive_int(name: str, value: int) -> None:
         ValueError: `value` is below 1.
     """
     integer(name, value, at_least=1)
+
+
+def seed(name: str, value: int) -> None:
+    """Require a seed that PyTorch's generators take: 0 to 2**64 - 1.
+
+    Raises:
+        TypeError: `value` is no integer (a bool is none either).
+        ValueError: `value` is outside that range.
+    """
+    integer(name, value, at_least=0)
+    if value >= 2**64:
+        raise ValueError(f"{name} must be below 2**64, got {value}")
 
 
 def boolean(name: str, value: bool) -> None:

@@ -232,7 +232,7 @@ def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
     Args:
         pairs: All training pairs.
         batch_size: Pairs per batch, at most all of them.
-        seed: Seed of the loader's own generator, at least 0.
+        seed: Seed of the loader's own generator, 0 to 2**64 - 1.
 
     Raises:
         TypeError, ValueError: `batch_size` or `seed` is no integer in its
@@ -242,7 +242,7 @@ def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
     """
     require.instance("pairs", pairs, Pairs)
     require.positive_int("batch_size", batch_size)
-    require.integer("seed", seed, at_least=0)
+    require.seed("seed", seed)
     if batch_size > len(pairs):
         raise ValueError(
             f"batch_size must be at most the {len(pairs)} pairs, "

@@ -10,13 +10,14 @@ keep the addresses of the dead.
 
 import json
 import os
-import sys
+import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
 import torch.distributed as dist
 import tyro
@@ -39,7 +40,7 @@ from vitedu.vit import VisionTransformer
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """Train a model of the book; print one line of JSON an epoch.
+    """Train a model of the book; print a line of JSON as each epoch ends.
 
     Attributes:
         task: A Vision Transformer reads handwritten digits, or a Transformer
@@ -56,7 +57,8 @@ class TrainOptions:
         recompute: Keep the inputs of each block alone, to save memory.
         device: Where to compute; auto takes CUDA, else MPS, else the CPU.
         checkpoint: File that holds the state after each epoch. If it exists,
-            training goes on from it.
+            training goes on from it, and the epochs in it are not printed
+            again.
     """
 
     task: Literal["digits", "numerals"] = "digits"
@@ -127,11 +129,8 @@ def _numerals(options: TrainOptions, device: torch.device) -> _Task:
     )
 
 
-def _train(options: TrainOptions) -> History:
+def _train(options: TrainOptions) -> None:
     """Train as the options say, with all processes that were started.
-
-    Returns:
-        Losses, rates and the accuracy on data that were not trained on.
 
     Raises:
         TypeError, ValueError, FileNotFoundError, FloatingPointError: Options
@@ -139,9 +138,12 @@ def _train(options: TrainOptions) -> History:
             `vitedu.training.fit` refuses.
     """
     require.instance("options", options, TrainOptions)
+    require.seed("seed", options.seed)
     device = choose_device(options.device)
     with _process_group(device):
         torch.manual_seed(options.seed)
+        random.seed(options.seed)
+        np.random.seed(options.seed % 2**32)
         make = {"digits": _digits, "numerals": _numerals}[options.task]
         model, loader, config, evaluate = make(options, device)
         model.to(device)
@@ -149,13 +151,13 @@ def _train(options: TrainOptions) -> History:
             recompute_blocks(model)
         if options.compile:
             model.compile()
-        return fit(
+        fit(
             model,
             loader,
             config,
             evaluate=evaluate,
             checkpoint=options.checkpoint,
-            progress=sys.stderr.isatty(),
+            progress=_print,
         )
 
 
@@ -176,22 +178,19 @@ def main(args: list[str] | None = None) -> None:
         console_outputs=first,
     )
     try:
-        history = _train(options)
+        _train(options)
     except (TypeError, ValueError, OSError, FloatingPointError) as error:
         raise SystemExit(f"error: {error}" if first else 1) from error
-    if first:
-        _print(history)
 
 
 def _print(history: History) -> None:
-    for epoch in range(history.num_epochs):
-        line = {
-            "epoch": epoch + 1,
-            "loss": history.loss[epoch],
-            "learning_rate": history.learning_rate[epoch],
-        }
-        line |= {name: x[epoch] for name, x in history.metrics.items()}
-        print(json.dumps(line))
+    line = {
+        "epoch": history.num_epochs,
+        "loss": history.loss[-1],
+        "learning_rate": history.learning_rate[-1],
+    }
+    line |= {name: values[-1] for name, values in history.metrics.items()}
+    print(json.dumps(line), flush=True)
 
 
 def _environment_rank() -> int:

@@ -1,9 +1,9 @@
 """What changes while a model trains, and how it is kept and brought back."""
 
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import OneCycleLR
@@ -16,11 +16,14 @@ from vitedu.checkpoints import (
 )
 from vitedu.config import TrainConfig
 from vitedu.processes import once_for_all
+from vitedu.randomness import Randomness
+from vitedu.run_facts import check_same_run, describe_run
 from vitedu.whole_files import damage_named
 
-# Fields that a checkpoint of an older version lacks, and what held then.
-_NEWER_FIELDS = {"accumulation": 1, "precision": "float32"}
 _FUSED = ("cpu", "cuda", "mps", "xpu")
+# Learned tokens and positions, by their names here and in timm, torchvision
+# and Hugging Face.
+_NO_MAP = re.compile(r"_token$|pos_embed|position_(embed|bias)|positions\.")
 
 
 @dataclass
@@ -49,34 +52,45 @@ class TrainState:
     Attributes:
         device: Where the model is.
         history: What has been measured so far.
+        num_batches: Steps of an epoch.
         optimizer: AdamW.
+        randomness: All generators, which belong to the state.
         scheduler: Its learning rate, one cycle over all steps.
 
     Args:
         model: The model, trained in place.
-        loader: Its batches, whose generator belongs to the state.
+        loader: Its batches.
         config: The recipe.
 
     Raises:
-        ValueError: The warm-up covers no more than one step.
+        TypeError: The loader does not know its length.
+        ValueError: It is empty; the warm-up covers no more than one step, or
+            the steps are too many; the model has nothing to train.
     """
 
     def __init__(
         self, model: nn.Module, loader: DataLoader, config: TrainConfig
     ) -> None:
-        steps = config.num_epochs * len(loader)
+        self.num_batches = _length(loader)
+        steps = config.num_epochs * self.num_batches
+        if steps > 2**53:
+            raise ValueError(
+                "num_epochs must give at most 2**53 steps, got "
+                f"{config.num_epochs} epochs of {self.num_batches}"
+            )
         if steps * config.warmup <= 1:
             raise ValueError(
                 "warmup must cover more than one step, got "
                 f"{config.warmup} of {steps} steps"
             )
+        _require_something_to_train(model)
         self.model, self.loader, self.config = model, loader, config
         self.history = History()
         self.device = next(model.parameters()).device
+        self.randomness = Randomness(loader, self.device)
         self.optimizer = AdamW(
-            model.parameters(),
+            _groups(model, config),
             lr=config.learning_rate,
-            weight_decay=config.weight_decay,
             fused=self.device.type in _FUSED,
         )
         self.scheduler = OneCycleLR(
@@ -86,22 +100,28 @@ class TrainState:
             pct_start=config.warmup,
         )
 
-    def generators(self) -> dict[str, Tensor]:
-        """Return the states of all generators that training draws from."""
-        states = {"global": torch.get_rng_state()}
-        if self.device.type != "cpu":
-            states["device"] = _module(self.device).get_rng_state()
-        if self.loader.generator is not None:
-            states["loader"] = self.loader.generator.get_state()
-        return states
+    def resume(self, path: Path) -> None:
+        """Go back to what `path` holds, if anything; then `save` may follow.
 
-    def set_generators(self, states: dict[str, Tensor]) -> None:
-        """Go on drawing from there."""
-        torch.set_rng_state(states["global"])
-        if self.device.type != "cpu" and "device" in states:
-            _module(self.device).set_rng_state(states["device"])
-        if self.loader.generator is not None:
-            self.loader.generator.set_state(states["loader"])
+        Of several processes the first reads the file for all.
+
+        Raises:
+            ValueError: A checkpoint of another run or of other weights, or
+                one of which something is missing; nothing is changed then. A
+                run that no checkpoint could bring back.
+        """
+        if self.loader.persistent_workers:
+            raise ValueError(
+                "loader must have persistent_workers=False for a checkpoint, "
+                "which cannot hold what lives in a worker, got True"
+            )
+        self.facts = once_for_all(
+            lambda: describe_run(
+                self.model, self.loader, self.config, self.randomness
+            )
+        )
+        if once_for_all(path.exists):
+            self._load(path, *once_for_all(lambda: read_checkpoint(path)))
 
     def save(self, path: Path) -> None:
         """Write model, optimiser, schedule, generators and history."""
@@ -111,30 +131,25 @@ class TrainState:
         for index, state in optimizer["state"].items():
             for name, value in state.items():
                 tensors[f"optimizer.{index}.{name}"] = value
-        for name, value in self.generators().items():
+        for name, value in self.randomness.states().items():
             tensors[f"generator.{name}"] = value
         schedule = self.scheduler.state_dict()
         plain = int | float | str | bool | list | None
         schedule = {k: v for k, v in schedule.items() if isinstance(v, plain)}
         facts = {
-            "config": asdict(self.config),
+            "run": self.facts,
             "groups": optimizer["param_groups"],
             "schedule": schedule,
             "history": asdict(self.history),
         }
         write_checkpoint(path, tensors, facts)
 
-    def load(self, path: Path) -> None:
-        """Go back to the moment of `save`; change nothing on an error.
-
-        Of several processes the first reads the file for all.
-
-        Raises:
-            ValueError: A checkpoint of another config, loader or model, or
-                one of which something is missing.
-        """
-        tensors, facts = once_for_all(lambda: read_checkpoint(path))
-        self._check(tensors, facts, path)
+    def _load(self, path: Path, tensors: dict, facts: dict) -> None:
+        with damage_named(path, "checkpoint"):
+            run = {name: str(said) for name, said in facts["run"].items()}
+        check_same_run(self.facts, run, path)
+        weights = _below("model.", tensors)
+        check_same_weights(self.model.state_dict(), weights, path)
         # The model comes last: what else is wrong leaves it as it was.
         with damage_named(path, "checkpoint"):
             self.optimizer.load_state_dict(
@@ -145,11 +160,8 @@ class TrainState:
             )
             self.scheduler.load_state_dict(facts["schedule"])
             self.history = History(**facts["history"])
-            generators = _below("generator.", tensors)
-            for name in generators.keys() & {"global", "loader"}:
-                torch.Generator().set_state(generators[name])
-            self.set_generators(generators)
-        self.model.load_state_dict(_below("model.", tensors))
+            self.randomness.set_states(_below("generator.", tensors))
+        self.model.load_state_dict(weights)
 
     def _moments(self, tensors: dict[str, Tensor]) -> dict[int, dict]:
         """Return the optimiser's state by the number of the parameter.
@@ -161,38 +173,60 @@ class TrainState:
         for key, value in _below("optimizer.", tensors).items():
             index, name = key.split(".")
             state.setdefault(int(index), {})[name] = value
-        for index, parameter in enumerate(self.model.parameters()):
+        groups = self.optimizer.param_groups
+        parameters = [p for group in groups for p in group["params"]]
+        for index, parameter in enumerate(parameters):
             for name in ("exp_avg", "exp_avg_sq") if index in state else ():
                 shape = state[index][name].shape
                 if shape != parameter.shape:
                     raise ValueError(f"{name} of {index} is {tuple(shape)}")
         return state
 
-    def _check(self, tensors: dict, facts: dict, path: Path) -> None:
-        config = _NEWER_FIELDS | facts.get("config", {})
-        if config != asdict(self.config):
-            raise ValueError(
-                f"config must be the one of the checkpoint {path}, "
-                f"{config}, got {asdict(self.config)}"
-            )
-        steps = facts.get("schedule", {}).get("total_steps")
-        if steps != self.scheduler.total_steps:
-            raise ValueError(
-                f"loader must have the length of that of {path}: the run "
-                f"has {steps} steps, got {self.scheduler.total_steps}"
-            )
-        if ("generator.loader" in tensors) != bool(self.loader.generator):
-            raise ValueError(
-                f"loader must have a generator if that of {path} had one, "
-                f"got {self.loader.generator}"
-            )
-        found = _below("model.", tensors)
-        check_same_weights(self.model.state_dict(), found, path)
+
+def _length(loader: DataLoader) -> int:
+    try:
+        count = len(loader)
+    except TypeError:
+        raise TypeError(
+            "loader must have a length, by which the schedule knows its "
+            f"steps, got one of {type(loader.dataset).__name__} without"
+        ) from None
+    if count == 0:
+        raise ValueError("loader must hold at least one batch, got 0")
+    return count
 
 
-def _module(device: torch.device):
-    """Return the part of PyTorch that knows the generator of a device."""
-    return torch.get_device_module(device)
+def _require_something_to_train(model: nn.Module) -> None:
+    parameters = list(model.parameters())
+    if not any(parameter.requires_grad for parameter in parameters):
+        kind = type(model).__name__
+        raise ValueError(
+            "model must have a parameter that requires a gradient, got a "
+            f"{kind} with {len(parameters)} parameters and none that does"
+        )
+
+
+def _groups(model: nn.Module, config: TrainConfig) -> list[dict]:
+    """Split the parameters into those that decay and those that do not."""
+    spared = set()
+    if not config.decay_all:
+        for name, parameter in model.named_parameters():
+            if parameter.ndim < 2 or _NO_MAP.search(name):
+                spared.add(parameter)
+        for module in model.modules():
+            if isinstance(module, nn.Embedding | nn.EmbeddingBag):
+                spared.add(module.weight)
+    split = {True: [], False: []}
+    for parameter in model.parameters():
+        split[parameter not in spared].append(parameter)
+    return [
+        {
+            "params": some,
+            "weight_decay": config.weight_decay if decays else 0.0,
+        }
+        for decays, some in split.items()
+        if some
+    ]
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -2,11 +2,9 @@
 
 import math
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
@@ -14,107 +12,11 @@ from tqdm.auto import tqdm
 
 from vitedu import require
 from vitedu.config import TrainConfig
-from vitedu.processes import (
-    number_of_processes,
-    once_for_all,
-    own_rank,
-    replicated,
-    share_of_batches,
-    sum_over_processes,
-)
+from vitedu.processes import once_for_all, own_rank, replicated
 from vitedu.train_state import History, TrainState
+from vitedu.train_steps import Trainer, check_logits
 
 __all__ = ["History", "accuracy", "fit"]
-
-_NO_CLASS = -100  # what PyTorch's cross-entropy leaves out by itself
-
-
-class _Trainer:
-    """Takes the steps of this process."""
-
-    def __init__(self, state: TrainState, model: nn.Module) -> None:
-        self.state, self.config = state, state.config
-        pad_id = state.config.pad_id
-        self.ignored = _NO_CLASS if pad_id is None else pad_id
-        self.model = model
-        self.loader = share_of_batches(state.loader)
-
-    def epoch(self) -> None:
-        # Evaluation has drawn from the generators of the first process alone.
-        self.state.set_generators(once_for_all(self.state.generators))
-        self.model.train()
-        loss, count = 0.0, 0
-        for batch in self.loader:
-            *inputs, targets = (x.to(self.state.device) for x in batch)
-            step_loss, step_count = self.step(inputs, targets)
-            loss += step_loss
-            count += step_count
-        history, device = self.state.history, self.state.device
-        history.loss.append(
-            sum_over_processes(loss, device)
-            / sum_over_processes(count, device)
-        )
-        history.learning_rate.append(self.learning_rate)
-
-    def step(self, inputs: list[Tensor], targets: Tensor) -> tuple[float, int]:
-        """Return the summed loss of this process and what it counted."""
-        state = self.state
-        state.optimizer.zero_grad()
-        count = (targets != self.ignored).sum().item()
-        whole = self.count_of_all(count)
-        num_parts = min(self.config.accumulation, len(targets))
-        parts = [x.tensor_split(num_parts) for x in (*inputs, targets)]
-        loss = 0.0
-        for i, part in enumerate(zip(*parts, strict=True)):
-            with self.exchange(last=i + 1 == num_parts):
-                loss += self.add_gradients(part, whole)
-        nn.utils.clip_grad_norm_(
-            state.model.parameters(), self.config.max_grad_norm
-        )
-        state.optimizer.step()
-        self.learning_rate = state.scheduler.get_last_lr()[0]
-        state.scheduler.step()
-        return loss, count
-
-    def add_gradients(self, part: tuple[Tensor, ...], whole: float) -> float:
-        """Add those of the summed loss / `whole`; return the summed loss."""
-        *inputs, targets = part
-        half = self.config.precision == "bfloat16"
-        kind = self.state.device.type
-        with torch.autocast(kind, torch.bfloat16, enabled=half):
-            logits = self.model(*inputs)
-        if logits.shape[:-1] != targets.shape:
-            raise ValueError(
-                "targets must have the axes of the logits but the last, "
-                f"{tuple(logits.shape[:-1])}, got {tuple(targets.shape)}"
-            )
-        count = (targets != self.ignored).sum().item()
-        loss = F.cross_entropy(
-            (logits.float() if half else logits).flatten(0, -2),
-            targets.flatten(),
-            ignore_index=self.ignored,
-            label_smoothing=self.config.label_smoothing,
-            # The mean over no place at all would be no number.
-            reduction="mean" if count else "sum",
-        )
-        # Processes average their gradients; what is wanted is the sum.
-        (loss * (count * number_of_processes() / whole)).backward()
-        return loss.item() * count
-
-    def count_of_all(self, count: int) -> float:
-        found = sum_over_processes(count, self.state.device)
-        if found == 0:
-            raise ValueError(
-                "targets must hold a place that counts in each batch, got "
-                f"{self.ignored} alone"
-            )
-        return found
-
-    def exchange(self, last: bool):
-        """Let processes add up gradients after their last parts alone."""
-        if last or number_of_processes() == 1:
-            return nullcontext()
-        return self.model.no_sync()
 
 
 def fit(
@@ -124,9 +26,11 @@ def fit(
     *,
     evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
     checkpoint: Path | str | None = None,
-    progress: bool = False,
+    progress: bool | Callable[[History], None] = False,
 ) -> History:
     """Train `model` on `loader` by cross-entropy, in place.
+
+    At the end the model is in evaluation mode.
 
     Where ``torch.distributed`` is initialised, all its processes train one
     model, each on its share of every batch; every one of them calls `fit`
@@ -138,30 +42,44 @@ def fit(
         model: Maps one or more inputs to logits, (batch, class) or, with a
             prediction at each step, (batch, step, class). Two outputs
             (distillation) need another loop.
-        loader: Yields ``(*inputs, targets)``, such as (images, labels) or
-            (src, tgt_input, tgt_labels); targets are class numbers, with the
-            axes of the logits but the last.
+        loader: Has a length and yields ``(*inputs, targets)``, such as
+            (images, labels) or (src, tgt_input, tgt_labels); targets are
+            class numbers, with the axes of the logits but the last.
         config: Optimiser, schedule, epochs.
         evaluate: Called after each epoch with the model in evaluation mode
             and without gradients; its numbers enter the history. Of several
             processes the first calls it for all.
         checkpoint: File that holds the state after each epoch. If it exists,
             training resumes from it, exactly: model, optimiser, schedule,
-            all generators and history continue as if never interrupted.
-            The first process reads and writes it for all. Another number of
-            processes may go on from it.
-        progress: Show a bar.
+            history and generators continue as if never interrupted. The
+            generators are those of PyTorch, `random` and NumPy, and each
+            `torch.Generator` that the loader, its samplers or its data hold
+            as an attribute; worker processes begin anew in each epoch, with
+            numbers drawn from these. Data that draw from anything else are
+            refused, as are workers that live on. So is another run: another
+            config, other sizes, rates and parts of the model, other data,
+            batches or seeds. To know them by, one batch is read twice before
+            training begins. What `evaluate` remembers is its own affair. The
+            first process reads and writes for all; another number of
+            processes may go on.
+        progress: True shows a bar. A function is called after each epoch,
+            with the history so far, before the checkpoint is written; of
+            several processes the first calls it.
 
     Returns:
         Losses, learning rates and metrics by epoch.
 
     Raises:
-        TypeError: `config` is no TrainConfig.
-        ValueError: An empty loader; a warm-up of one step or less; a
-            checkpoint of another config, loader or model, truncated, or no
-            checkpoint at all. The model is unchanged then. Targets of other
-            axes than the logits; a batch in which none counts. In several
-            processes: a batch with fewer samples, or without indices.
+        TypeError: An argument of another type; a loader without a length. The
+            model is unchanged then. Batches, targets, logits or what
+            `evaluate` returns of another type.
+        ValueError: An empty loader; a warm-up of one step or less; a model
+            without anything to train; a checkpoint of another run, truncated,
+            or no checkpoint at all; a loader that none could bring back. The
+            model is unchanged then. Targets of other axes than the logits, or
+            outside the classes; a batch in which none counts; more or fewer
+            batches than the loader's length. In several processes: a batch
+            with fewer samples, or without indices.
         FileNotFoundError: The folder of `checkpoint` does not exist.
         FloatingPointError: The loss is no longer finite.
 
@@ -177,25 +95,23 @@ def fit(
     require.instance("model", model, nn.Module)
     require.instance("loader", loader, DataLoader)
     require.instance("config", config, TrainConfig)
-    require.boolean("progress", progress)
+    if not isinstance(progress, bool):
+        require.function("progress", progress)
     require.function("evaluate", evaluate, optional=True)
-    if len(loader) == 0:
-        raise ValueError("loader must hold at least one batch, got 0")
     path = require.path("checkpoint", checkpoint, optional=True)
     if path is not None and not path.parent.is_dir():
         raise FileNotFoundError(
             f"checkpoint must lie in a folder that exists, got {path}"
         )
     state = TrainState(model, loader, config)
-    if path is not None and once_for_all(path.exists):
-        state.load(path)
+    if path is not None:
+        state.resume(path)
     history = state.history
     with replicated(model) as replica:
-        trainer = _Trainer(state, replica)
+        trainer = Trainer(state, replica)
         epochs = range(history.num_epochs, config.num_epochs)
-        bar = tqdm(
-            epochs, desc="epoch", disable=not progress or own_rank() > 0
-        )
+        hidden = progress is not True or own_rank() > 0
+        bar = tqdm(epochs, desc="epoch", disable=hidden)
         for _ in bar:
             trainer.epoch()
             loss = history.loss[-1]
@@ -210,6 +126,7 @@ def fit(
                 lambda: _evaluated(model, evaluate)
             ).items():
                 history.metrics.setdefault(name, []).append(value)
+            once_for_all(lambda: _report(progress, history))
             if path is not None:
                 once_for_all(lambda: state.save(path))
     model.eval()
@@ -231,7 +148,8 @@ def accuracy(
     Raises:
         TypeError: `batch_size` is no integer.
         ValueError: No samples, another number of targets, or a `batch_size`
-            below 1.
+            below 1; logits of other axes than (batch, class), or without a
+            number (nan), among which none is the largest.
     """
     require.instance("model", model, nn.Module)
     require.floating("inputs", inputs)
@@ -245,12 +163,15 @@ def accuracy(
             f"got {count} and {len(targets)}"
         )
     model.eval()
-    right = sum(
-        (model(x).argmax(dim=-1) == y).sum().item()
-        for x, y in zip(
-            inputs.split(batch_size), targets.split(batch_size), strict=True
-        )
-    )
+    right = 0
+    for x, y in zip(
+        inputs.split(batch_size), targets.split(batch_size), strict=True
+    ):
+        logits = model(x)
+        check_logits(logits, y)
+        if logits.isnan().any():
+            raise ValueError("model must return numbers as logits, got nan")
+        right += (logits.argmax(dim=-1) == y).sum().item()
     return right / len(targets)
 
 
@@ -262,4 +183,14 @@ def _evaluated(
     model.eval()
     with torch.no_grad():
         found = evaluate(model)
-    return {name: float(value) for name, value in found.items()}
+    try:
+        return {str(name): float(value) for name, value in found.items()}
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        raise TypeError(
+            f"evaluate must return a dict of numbers, got {found!r}"
+        ) from None
+
+
+def _report(progress: bool | Callable, history: History) -> None:
+    if not isinstance(progress, bool):
+        progress(history)

@@ -1,0 +1,117 @@
+"""All that a training run draws random numbers from."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+
+class Randomness:
+    """The generators of a run: where they are, and how to go back there.
+
+    They are the global ones of PyTorch, `random` and NumPy, the one of the
+    device, and each `torch.Generator` that the loader, its samplers or its
+    data hold as an attribute. What a worker process draws begins, in each
+    epoch, with a number that one of these draws.
+
+    Attributes:
+        own: Those of loader, samplers and data, by the place where they were
+            found first.
+
+    Args:
+        loader: The batches of the run.
+        device: Where the model is.
+    """
+
+    def __init__(self, loader: DataLoader, device: torch.device) -> None:
+        self.own = _generators_of(loader)
+        self.device = device
+
+    def states(self) -> dict[str, Tensor]:
+        """Return where each of them is."""
+        found = {name: own.get_state() for name, own in self.own.items()}
+        found["torch"] = torch.get_rng_state()
+        found["random"] = _state_of_random()
+        found["numpy"] = _state_of_numpy()
+        if self.device.type != "cpu":
+            found["device"] = _module(self.device).get_rng_state()
+        return found
+
+    def set_states(self, states: dict[str, Tensor]) -> None:
+        """Go on from there; what is missing or wrong changes nothing.
+
+        Raises:
+            KeyError, RuntimeError, TypeError, ValueError: A state is missing,
+                or is none.
+        """
+        torch.Generator().set_state(states["torch"])
+        for name, own in self.own.items():
+            torch.Generator(own.device).set_state(states[name])
+        _set_random(states["random"], random.Random())
+        _set_numpy(states["numpy"], np.random.RandomState())
+        torch.set_rng_state(states["torch"])
+        _set_random(states["random"], random)
+        _set_numpy(states["numpy"], np.random)
+        for name, own in self.own.items():
+            own.set_state(states[name])
+        if self.device.type != "cpu" and "device" in states:
+            _module(self.device).set_rng_state(states["device"])
+
+    @contextmanager
+    def all_from(self, seed: int) -> Iterator[None]:
+        """Let all but the device's begin at a seed, and then go back."""
+        before = self.states()
+        random.seed(seed)
+        np.random.seed(seed)
+        for generator in (torch.default_generator, *self.own.values()):
+            generator.manual_seed(seed)
+        try:
+            yield
+        finally:
+            self.set_states(before)
+
+
+def _generators_of(loader: DataLoader) -> dict[str, torch.Generator]:
+    found: dict[str, torch.Generator] = {}
+    waiting, seen = [("loader", loader)], set()
+    for place, owner in waiting:
+        for name, value in getattr(owner, "__dict__", {}).items():
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, torch.Generator):
+                found[f"{place}.{name}"] = value
+            if isinstance(value, Sampler | Dataset):
+                waiting.append((f"{place}.{name}", value))
+    return found
+
+
+def _state_of_random() -> Tensor:
+    _, words, gauss = random.getstate()
+    rest = [0, 0.0] if gauss is None else [1, gauss]
+    return torch.tensor([*words, *rest], dtype=torch.float64)
+
+
+def _set_random(state: Tensor, target) -> None:
+    *words, has_gauss, gauss = state.tolist()
+    rest = gauss if has_gauss else None
+    target.setstate((3, tuple(map(int, words)), rest))
+
+
+def _state_of_numpy() -> Tensor:
+    _, words, *rest = np.random.get_state()
+    return torch.tensor([*words.tolist(), *rest], dtype=torch.float64)
+
+
+def _set_numpy(state: Tensor, target) -> None:
+    *words, place, has_gauss, gauss = state.tolist()
+    target.set_state(("MT19937", words, int(place), int(has_gauss), gauss))
+
+
+def _module(device: torch.device):
+    """Return the part of PyTorch that knows the generator of a device."""
+    return torch.get_device_module(device)
