@@ -155,6 +155,7 @@ def trained(
         learning_rate=learning_rate,
         weight_decay=0.2 if regularise else 0.05,
         label_smoothing=0.1 if regularise else 0.0,
+        decay_all=True,
     )
     fit(model, loader, recipe)
     return model

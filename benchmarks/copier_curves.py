@@ -109,7 +109,9 @@ def one_run(
     pairs = train[torch.arange(len(train)) % known]
     loader = pair_batches(pairs, batch_size=60, seed=seed)
     loader.collate_fn = batch
-    recipe = TrainConfig(num_epochs=12, learning_rate=rate, pad_id=pad_id)
+    recipe = TrainConfig(
+        num_epochs=12, learning_rate=rate, pad_id=pad_id, decay_all=True
+    )
     history = fit(model, loader, recipe, evaluate=on_unseen)
     return {
         "training": _rounded(history.loss),

@@ -114,7 +114,9 @@ def trained(
     loader = batches(
         data.train_images, data.train_labels, batch_size=32, seed=seed
     )
-    recipe = TrainConfig(num_epochs=num_epochs, learning_rate=learning_rate)
+    recipe = TrainConfig(
+        num_epochs=num_epochs, learning_rate=learning_rate, decay_all=True
+    )
     fit(model, loader, recipe)
     return model
 
@@ -213,7 +215,7 @@ def larger(
     if tune:
         images = enlarged(data.train_images, side)
         loader = batches(images, data.train_labels, batch_size=32, seed=0)
-        fit(grown, loader, TrainConfig(num_epochs=1))
+        fit(grown, loader, TrainConfig(num_epochs=1, decay_all=True))
     return accuracy(grown, enlarged(data.test_images, side), data.test_labels)
 
 

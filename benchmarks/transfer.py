@@ -148,7 +148,9 @@ def tuned(
         images, labels, batch_size=min(len(labels), 25), seed=seed
     )
     recipe = TrainConfig(
-        num_epochs=-(-STEPS // len(loader)), learning_rate=learning_rate
+        num_epochs=-(-STEPS // len(loader)),
+        learning_rate=learning_rate,
+        decay_all=True,
     )
     fit(model, loader, recipe)
     return model
