@@ -64,6 +64,12 @@ def test_the_presets_of_the_numerals_fit_together():
     assert TrainConfig.numerals(num_epochs=2).num_epochs == 2
 
 
+def test_in_the_recipes_of_stored_results_every_parameter_decays():
+    assert TrainConfig.digits().decay_all
+    assert TrainConfig.numerals().decay_all
+    assert not TrainConfig(num_epochs=1).decay_all
+
+
 def test_a_misspelt_field_is_refused():
     with refuses(TypeError, "num_head"):
         ViTConfig.b16(num_head=3)
