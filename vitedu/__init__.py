@@ -41,7 +41,10 @@ Training
     checkpoints        files that hold tensors and plain facts
     devices            where a model is computed
     processes          what several processes do together
+    randomness         all that a run draws random numbers from
+    run_facts          what a run is made of, in words to compare
     train_state        what changes in training, kept and brought back
+    train_steps        the steps of one process in an epoch
     training           one loop, with a history and exact resumption
     recomputation      blocks that forget, and compute themselves again
     train              the loop as a program, for one process or many
