@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
   --durations=25
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab reproduce rerun matrix bench clean
+.PHONY: help book test serve lab reproduce bench clean
 .PHONY: student instructor class
 .PHONY: slides handout epub times links
 
@@ -53,13 +53,6 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
-
-matrix: $(VENV)/.installed-dev ## run the book under other versions: MATRIX=--help
-	$(BIN)/pip install --quiet -r requirements-matrix.txt
-	$(BIN)/python -m tools.matrix $(MATRIX)
-
-rerun: $(VENV)/.installed-dev ## run and interrupt every cell again, compare
-	$(BIN)/python -m tools.rerun
 
 student instructor class: $(VENV)/.installed ## editions for teaching
 	$(BIN)/python -m tools.editions $@

@@ -10,6 +10,8 @@ import typechecked
 
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "book" / "ext")]
+# As a build does: claims stop, and kernels write no progress bars.
+os.environ["VITEDU_BUILD"] = "1"
 typechecked.switch_on()
 
 
@@ -24,8 +26,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
     from tools.executed import CachingRun
 
-    # Kernels write no progress bars then, as in a build.
-    os.environ["VITEDU_BUILD"] = "1"
     pytest_items.NotebookRun = CachingRun
 
 

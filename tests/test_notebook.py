@@ -182,6 +182,18 @@ def test_on_the_tolerance_holds(shown):
     assert len(shown) == 3
 
 
+def test_a_claim_stops_no_person(shown, monkeypatch, capsys):
+    monkeypatch.delenv("VITEDU_BUILD")
+    claim(value=2.5, unit=" px")
+    assert shown == []
+    assert capsys.readouterr().out == (
+        "The claim 'one' does not hold in this run: 2.5 px is not 2 px "
+        "within 0.01.\n"
+    )
+    claim()
+    assert len(shown) == 1
+
+
 def bounded(value, **bounds):
     notebook.claim("one", "It is {value} %.", value, unit=" %", **bounds)
 

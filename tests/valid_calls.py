@@ -42,7 +42,6 @@ from vitedu import (
     canvases,
     checkpoints,
     checks,
-    cifar10,
     complexity,
     config,
     counting,
@@ -474,26 +473,8 @@ CALLS = {
     "checkpoints.read_checkpoint": call(
         checkpoints.read_checkpoint, path=("/nowhere/file", not_a(str, bytes))
     ),
-    "checks.attention_inputs": call(checks.attention_inputs, seed=(0, seed())),
-    "cifar10.download_cifar10": call(
-        cifar10.download_cifar10,
-        folder=("/nowhere", not_a(str)),
-        url=("https://example.org/x.tar.gz", not_a(str)),
-        sha256=("0" * 64, not_a(str)),
-        progress=(False, boolean()),
-    ),
-    "cifar10.extract_cifar10": call(
-        cifar10.extract_cifar10,
-        archive=("/nowhere/x.tar.gz", not_a(str)),
-        folder=("/nowhere", not_a(str)),
-    ),
-    "cifar10.read_cifar10": call(
-        cifar10.read_cifar10, path=("/nowhere/x.bin", not_a(str))
-    ),
-    "cifar10.cifar10": call(
-        cifar10.cifar10,
-        folder=("/nowhere", not_a(str)),
-        download=(False, boolean()),
+    "checks.attention_inputs": call(
+        checks.attention_inputs, seed=(0, seed())
     ),
     "complexity.layer_flops": call(
         complexity.layer_flops,
@@ -1255,7 +1236,6 @@ EXEMPT = {
     "judging.Hints": RESULT,
     "judging.Verdict": RESULT,
     "progress.Progress": RESULT,
-    "replay.replay_draws": INSIDE,
     "whole_files.write_whole": INSIDE,
     "whole_files.damage_named": INSIDE,
     "progress.register_exercise": INSIDE,
@@ -1266,7 +1246,6 @@ EXEMPT = {
     "checks.same": "a proof: what it gets is what it tests",
     "checks.same_attention": "a proof: what it gets is what it tests",
     "attribution.DeletionTest": RESULT,
-    "cifar10.Cifar10": RESULT,
     "data.Digits": RESULT,
     "hypotheses.Hypotheses": RESULT,
     "layer_table.LayerRow": RESULT,

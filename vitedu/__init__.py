@@ -30,7 +30,6 @@ Decoding
 Data
     data               handwritten digits, their splits and variations
     canvases           digits placed at random among distractors
-    cifar10            an optional download, read from its binary release
     photographs        two photographs, and the way from an image to a model
     sequences          pairs of sentences as ids, padded and shifted
     numerals           numbers in Chinese and in English, to translate
@@ -73,7 +72,6 @@ Tools of the book
     require            the rules that arguments obey
     plots              one look for every figure
     choices            a question, and what is said to each answer
-    replay             a cell that runs again draws the same numbers
     notebook           what the cells of a chapter call
     trials             what a reader wrote runs in time, and leaves nothing
     progress           what a reader has tried and got right

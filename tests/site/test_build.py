@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 from pages import ROOT, read
 from sphinx.errors import ConfigError
 from vitedu_book.checks import IncompleteBook, check_build
-from vitedu_book.execution import cache_path
+from vitedu_book.execution import cache_path, drop_half_written
 from vitedu_book.hosting import set_address
 
 CONFIG = f"""
@@ -374,3 +374,15 @@ def test_an_address_that_is_none_is_named(monkeypatch, address):
     config = SimpleNamespace(html_baseurl="")
     with pytest.raises(ConfigError, match=re.escape(repr(address))):
         set_address(None, config)
+
+
+@pytest.mark.parametrize("content", [None, "", '{"cells": [{"out', "\0" * 9])
+def test_a_half_written_chapter_leaves_the_cache(tmp_path, content):
+    whole, half = tmp_path / "executed/aa", tmp_path / "executed/bb"
+    for folder in (whole, half):
+        folder.mkdir(parents=True)
+    (whole / "base.ipynb").write_text('{"cells": []}')
+    if content is not None:
+        (half / "base.ipynb").write_text(content)
+    drop_half_written(tmp_path)
+    assert list(tmp_path.glob("executed/*")) == [whole]

@@ -13,7 +13,6 @@ from . import (
     formulas,
     hosting,
     images,
-    interrupted,
     ledgers,
     metadata,
     planner,
@@ -26,7 +25,6 @@ from . import (
     teaching,
     third_party,
     unused,
-    versions,
     widget_state,
 )
 
@@ -38,7 +36,6 @@ PARTS = (
     formulas,
     hosting,
     images,
-    interrupted,
     ledgers,
     metadata,
     planner,
@@ -51,7 +48,6 @@ PARTS = (
     teaching,
     third_party,
     unused,
-    versions,
     widget_state,
 )
 
