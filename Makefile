@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
   --durations=25
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab reproduce bench clean
+.PHONY: help book test serve lab reproduce soak bench clean
 .PHONY: student instructor class
 .PHONY: slides handout epub times links
 
@@ -50,6 +50,9 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 	rm -rf $(SITE) _build/.doctrees _build/jupyter_execute
 	$(PYTEST) --nbmake-timeout=900 --ignore=tests/site chapters tests
 	$(PYTEST) tests/site
+
+soak: $(VENV)/.installed-dev ## run the long tests, write their result down
+	$(BIN)/python -m tools.soak
 
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce

@@ -147,6 +147,7 @@ def in_kernels(monkeypatch, root):
     )
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("in_kernels")
 def test_otter_gives_the_points(tmp_path):
     if importlib.util.find_spec("otter") is None:

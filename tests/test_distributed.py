@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import distributed_tasks as tasks
 import psutil
@@ -18,6 +19,7 @@ import torch
 
 from vitedu.checkpoints import read_checkpoint
 
+soak = partial(pytest.param, marks=pytest.mark.soak)
 PROGRAM = ["--num-epochs", "6", "--dropout", "0.1", "--batch-size", "200"]
 
 
@@ -61,10 +63,10 @@ def assert_equal(found, expected, tolerance=0.0):
     ("kind", "count", "accumulation", "dtype", "tolerance"),
     [
         ("pairs", 2, 1, torch.float64, 1e-12),
-        ("rows", 2, 1, torch.float64, 1e-12),
-        ("rows", 3, 1, torch.float64, 1e-12),
+        soak("rows", 2, 1, torch.float64, 1e-12),
+        soak("rows", 3, 1, torch.float64, 1e-12),
         ("rows", 2, 3, torch.float64, 1e-12),
-        ("rows", 3, 1, torch.float32, 1e-6),
+        soak("rows", 3, 1, torch.float32, 1e-6),
     ],
 )
 def test_gradients_are_those_of_one_process(
@@ -80,12 +82,14 @@ def test_gradients_are_those_of_one_process(
         assert_equal(found, expected, tolerance)
 
 
+@pytest.mark.soak
 def test_compiled_and_recomputed_blocks_give_the_same(together):
     """The names of the weights, too; here, as tests' checks cannot compile."""
     expected, found = together.pool.submit(tasks.compiled).result(timeout=300)
     assert_equal(found, expected, 1e-12)
 
 
+@pytest.mark.soak
 def test_a_run_goes_on_with_another_number_of_processes(together, tmp_path):
     path = tmp_path / "state"
     expected, weights = tasks.translate(None, None)
@@ -156,7 +160,8 @@ def test_all_processes_refuse(together, tmp_path, kind, message):
 
 
 @pytest.mark.parametrize(
-    "kind", ["a good end", "an error in the model", "an error in between"]
+    "kind",
+    ["a good end", soak("an error in the model"), soak("an error in between")],
 )
 def test_nothing_holds_the_processes_after_training(together, kind):
     """It could wait for ever for their end, with Python's lock."""
@@ -187,6 +192,7 @@ def test_the_first_process_prints_for_all(undisturbed):
     assert nothing == ""
 
 
+@pytest.mark.soak
 def test_the_program_leaves_the_others_after_an_error(together, tmp_path):
     port, args = free_port(), ["--checkpoint", str(tmp_path / "no" / "file")]
     futures = [

@@ -1,4 +1,4 @@
-"""Training that is killed fifty times loses nothing, to the last bit."""
+"""Training that is killed many times loses nothing, to the last bit."""
 
 import multiprocessing
 import os
@@ -16,7 +16,6 @@ import torch
 
 from vitedu.checkpoints import read_checkpoint
 
-KILLS = 50
 PATIENCE = 60.0
 PLACES = ("at the start", "in a step", "in a write", "after a write")
 CONTEXT = multiprocessing.get_context("forkserver")
@@ -121,10 +120,13 @@ def uninterrupted(tmp_path_factory):
     return finish(tmp_path_factory.mktemp("whole") / "state")
 
 
-def test_fifty_kills_lose_nothing(tmp_path, uninterrupted):
+@pytest.mark.parametrize(
+    "kills", [8, pytest.param(50, marks=pytest.mark.soak)]
+)
+def test_kills_lose_nothing(tmp_path, uninterrupted, kills):
     chance, places = random.Random(0), Counter()
     path, done, runs = tmp_path / "0", 0, 0
-    while sum(places.values()) < KILLS:
+    while sum(places.values()) < kills:
         rarest = min(PLACES, key=lambda place: places[place])
         place = live(path, rarest, chance)
         assert epochs(path) >= done
@@ -140,4 +142,4 @@ def test_fifty_kills_lose_nothing(tmp_path, uninterrupted):
     assert sorted(tmp_path.iterdir()) == [
         tmp_path / str(run) for run in range(runs + 1)
     ]
-    assert min(places[place] for place in PLACES) >= 5, places
+    assert min(places[place] for place in PLACES) >= kills // 10, places

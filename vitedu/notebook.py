@@ -28,9 +28,9 @@ _LOOSEST, _ROUNDING = 0.3, 1e-3
 def set_up(seed: int = 0, device: str = "cpu") -> None:
     """Make a chapter's numbers and figures the same on every run.
 
-    Seeds Python, NumPy and PyTorch, and sets the book's look. PyTorch gets one thread: two
-    add in another order, so sums change in the last digit, and on models as
-    small as the book's they are slower.
+    Seeds Python, NumPy and PyTorch, and sets the book's look. PyTorch gets
+    one thread: two add in another order, so sums change in the last digit,
+    and on models as small as the book's they are slower.
 
     Args:
         seed: An integer from 0 to 2**32 - 1.
