@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import tally
 import typechecked
 
 ROOT = Path(__file__).parent.parent
@@ -16,10 +15,7 @@ typechecked.switch_on()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Count verdicts; let nbmake leave its chapters to the site's build."""
-    # With several processes, the one that hears of all tests counts.
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(tally.Tally())
+    """Let nbmake leave its chapters to the site's build."""
     if not config.getoption("nbmake", default=False):
         return
     from nbmake import pytest_items

@@ -131,7 +131,7 @@ def submission(answers):
         given = answers.get(test.removeprefix("exercise-"), solution)
         if given is solution:
             tree = ast.parse(solution)
-            call = tree.body.pop().value.func.value
+            call = tree.body.pop().value
             answer = assignment.ASKED.search(cell.source)[2]
             value = ast.unparse(call.args[0])
             given = f"{ast.unparse(tree)}\n{answer} = {value}"

@@ -4,7 +4,7 @@ import importlib
 import pydoc
 
 import pytest
-from test_architecture import EXERCISES, LIBRARY, MODULES, ROOT, WIDGETS
+from test_architecture import LIBRARY, MODULES, ROOT, WIDGETS
 from vitedu_book.library import builds_on, index, layers, modules
 
 LISTED = modules(LIBRARY)
@@ -13,9 +13,9 @@ LISTED = modules(LIBRARY)
 def test_every_module_is_listed_once():
     found = {
         ".".join(path.relative_to(LIBRARY).with_suffix("").parts)
-        for path in [*MODULES, *EXERCISES, *WIDGETS]
-    } - {"__init__", "widgets.__init__", "exercises.__init__"}
-    assert sorted(LISTED) == sorted(found | {"widgets", "exercises"})
+        for path in [*MODULES, *WIDGETS]
+    } - {"__init__", "widgets.__init__"}
+    assert sorted(LISTED) == sorted(found | {"widgets"})
 
 
 @pytest.mark.parametrize("name", LISTED)

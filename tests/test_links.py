@@ -16,7 +16,14 @@ EXCEPTIONS = (
     "http://www.w3.org/",
     "http://127.0.0.1",
 )
-FOLDERS = ("book", "chapters", "vitedu", "tools", "README.md")
+FOLDERS = (
+    "book",
+    "chapters",
+    "vitedu",
+    "tools",
+    "README.md",
+    "CONTRIBUTING.md",
+)
 TEXTS = {".md", ".ipynb", ".yml", ".py", ".js", ".css", ".html", ".bib"}
 
 

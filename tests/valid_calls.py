@@ -74,7 +74,6 @@ from vitedu import (
     train_config,
     training,
     transformer,
-    trials,
     vit,
     weight_files,
 )
@@ -473,9 +472,7 @@ CALLS = {
     "checkpoints.read_checkpoint": call(
         checkpoints.read_checkpoint, path=("/nowhere/file", not_a(str, bytes))
     ),
-    "checks.attention_inputs": call(
-        checks.attention_inputs, seed=(0, seed())
-    ),
+    "checks.attention_inputs": call(checks.attention_inputs, seed=(0, seed())),
     "complexity.layer_flops": call(
         complexity.layer_flops,
         kind=(
@@ -1109,10 +1106,6 @@ CALLS = {
         progress=(False, not_a(bool, type)),
     ),
     "progress.progress": call(progress.progress, keep=(False, boolean())),
-    "trials.time_limit": call(
-        lambda seconds: trials.time_limit(seconds).__enter__(),
-        seconds=(1.0, number(above=0)),
-    ),
     "training.accuracy": call(
         training.accuracy,
         model=(nn.Linear(4, 4), not_a()),
@@ -1223,26 +1216,17 @@ def filled_decoder_cache() -> kept.DecoderCache:
 
 
 RESULT = "holds what the library made"
-JUDGES = "judges any answer, a wrong one included"
 INSIDE = "the inside of what is listed"
 EXEMPT = {
     "require": "the rules themselves; see test_require",
     "require_tensors": "the rules themselves; see test_require",
     "choices": "see test_notebook, which asks through predict",
-    "judging.judge_number": JUDGES,
-    "judging.judge_function": JUDGES,
-    "judging.judge_letters": JUDGES,
-    "judging.exercise": "a decorator; see test_judging",
-    "judging.Hints": RESULT,
-    "judging.Verdict": RESULT,
+    "grading": "judges any answer; see test_grading",
     "progress.Progress": RESULT,
     "whole_files.write_whole": INSIDE,
     "whole_files.damage_named": INSIDE,
     "progress.register_exercise": INSIDE,
     "progress.count_try": INSIDE,
-    "progress.take_back": INSIDE,
-    "trials.OutOfTime": "an error without arguments",
-    "trials.nothing_left_behind": "has no arguments",
     "checks.same": "a proof: what it gets is what it tests",
     "checks.same_attention": "a proof: what it gets is what it tests",
     "attribution.DeletionTest": RESULT,

@@ -7,7 +7,6 @@ a test for each exercise that calls the check of the book, and the settings
 of otter. See `book/teach/grading.md` for what a teacher does with it.
 """
 
-import importlib
 import json
 import re
 import shutil
@@ -55,7 +54,7 @@ def prepare(
         The notebook, whose cells name their tests, and the source of each
         test by its name.
     """
-    module = importlib.import_module(f"vitedu.exercises.chapter_{name[:2]}")
+    module = editions.exercises_of(name)
     edition, tests = editions.student(notebook), {}
     edition.metadata["otter"] = {"assignment_name": name}
     for cell in edition.cells:
@@ -71,7 +70,7 @@ def prepare(
 
 
 def _test(module: ModuleType, check: str, answer: str) -> tuple[str, str]:
-    number = re.search(r"\d+\.\d+", getattr(module, check).__doc__)[0]
+    number = getattr(module, check).number
     short = module.__name__.rpartition(".")[2]
     return number, TEST.format(
         number=number, module=short, check=check, answer=answer

@@ -8,14 +8,14 @@ They are written into `_build/student`, `_build/instructor` and
 `_build/from-transformer-to-vit.zip`.
 """
 
-import ast
 import copy
+import importlib
 import io
 import re
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import nbformat
 from nbformat import NotebookNode
@@ -30,7 +30,7 @@ SOLUTION = re.compile(
     r"^```\{admonition\} Solution\n.*?^```\n?", re.MULTILINE | re.DOTALL
 )
 EXERCISE = re.compile(NUMBERED, re.MULTILINE)
-ASKED = re.compile(r"\bcheck\.(\w+)\(")
+SOLVED = re.compile(r"^check\.(\w+)\.must_accept\(", re.MULTILINE)
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 # A list of the guide for teachers -> how the edition introduces it.
 LISTS = {
@@ -71,7 +71,7 @@ START = """# Start here
 
 def is_solution(cell: NotebookNode) -> bool:
     """Tell whether a cell runs a solution of the book through its check."""
-    return cell.cell_type == "code" and ".must_be_right()" in cell.source
+    return cell.cell_type == "code" and bool(SOLVED.search(cell.source))
 
 
 def student(notebook: NotebookNode) -> NotebookNode:
@@ -87,18 +87,17 @@ def student(notebook: NotebookNode) -> NotebookNode:
 
 
 def instructor(
-    notebook: NotebookNode, checks: str, guide: dict
+    notebook: NotebookNode, exercises: ModuleType, guide: dict
 ) -> NotebookNode:
     """Return the notebook with notes for teachers and open solutions.
 
     Args:
         notebook: A chapter.
-        checks: Source of the module of its checks.
+        exercises: The module that holds its exercises.
         guide: What `book/teach/chapters/NN-name.yml` holds.
     """
     edition = copy.deepcopy(notebook)
-    known, cells = mistakes(checks), []
-    notes = _notes(notebook, guide)
+    cells, notes = [], _notes(notebook, guide)
     for cell in edition.cells:
         cells.append(cell)
         if cell.cell_type == "markdown":
@@ -109,7 +108,7 @@ def instructor(
                 ),
             )
         if is_solution(cell):
-            cells.append(_opened(cell, known))
+            cells.append(_opened(cell, exercises))
     cells.insert(1, _for_teachers(guide))
     edition.cells = cells
     return edition
@@ -134,59 +133,17 @@ def _for_teachers(guide: dict) -> NotebookNode:
     return nbformat.v4.new_markdown_cell("\n\n".join(parts), id="for-teachers")
 
 
-def _opened(cell: NotebookNode, known: dict[str, list[str]]) -> NotebookNode:
+def _opened(cell: NotebookNode, exercises: ModuleType) -> NotebookNode:
     """Open a solution; return a note with the mistakes its check knows."""
     tags = set(cell.metadata.get("tags", [])) - {"hide-cell"}
     cell.metadata["tags"] = sorted(tags)
-    name = ASKED.search(cell.source)[1]
-    lines = "\n".join(f"- {text}" for text in known[name])
+    name = SOLVED.search(cell.source)[1]
+    said = dict(getattr(exercises, name).mistakes())
+    lines = "\n".join(f"- {text}" for text in said)
     return nbformat.v4.new_markdown_cell(
         f"**For teachers.** The check knows these mistakes:\n\n{lines}",
         id=f"for-teachers-{name.replace('_', '-')}"[:64],
     )
-
-
-def mistakes(checks: str) -> dict[str, list[str]]:
-    """Return what each check of a module says to wrong answers.
-
-    Read from its source and that of the functions it uses: the texts in
-    dictionaries, whose other half is a wrong number or a function that makes
-    the mistake.
-    """
-    functions = {
-        node.name: node
-        for node in ast.parse(checks).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    return {
-        name: list(dict.fromkeys(_said(node, functions)))
-        for name, node in functions.items()
-    }
-
-
-def _said(
-    function: ast.FunctionDef, functions: dict[str, ast.FunctionDef]
-) -> Iterator[str]:
-    others = {k: v for k, v in functions.items() if v is not function}
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id in others:
-            yield from _said(others[node.id], others)
-        if not isinstance(node, ast.Dict):
-            continue
-        for part in (*node.keys, *node.values):
-            text = _text(part)
-            if " " in text and text.endswith((".", "?")):
-                yield text
-
-
-def _text(node: ast.expr | None) -> str:
-    """Return the words of a string, and of an f-string what stands fast."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        fixed = [p.value for p in node.values if isinstance(p, ast.Constant)]
-        return "".join(fixed) if len(fixed) == len(node.values) else ""
-    return ""
 
 
 def chapters() -> dict[str, NotebookNode]:
@@ -206,9 +163,13 @@ def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
     """Make an edition of a chapter."""
     if edition == "student":
         return student(notebook)
-    module = ROOT / f"vitedu/exercises/chapter_{name[:2]}.py"
     guide = read_guide(guide_file(ROOT / "chapters" / name))
-    return instructor(notebook, module.read_text(encoding="utf-8"), guide)
+    return instructor(notebook, exercises_of(name), guide)
+
+
+def exercises_of(name: str) -> ModuleType:
+    """Return the module with the exercises of a chapter."""
+    return importlib.import_module(f"vitedu.exercises.chapter_{name[:2]}")
 
 
 def write(edition: str, folder: Path) -> None:

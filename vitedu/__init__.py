@@ -73,32 +73,9 @@ Tools of the book
     plots              one look for every figure
     choices            a question, and what is said to each answer
     notebook           what the cells of a chapter call
-    trials             what a reader wrote runs in time, and leaves nothing
     progress           what a reader has tried and got right
-    judging            verdicts on answers
-    checks             proofs of equality, and all that chapters judge with
-
-Exercises
-    exercises             what a check does
-    exercises.chapter_01  why attention
-    exercises.chapter_02  positional encoding
-    exercises.chapter_03  scaled dot-product attention
-    exercises.chapter_04  masking
-    exercises.chapter_05  multi-head attention
-    exercises.chapter_06  residuals, norms, feed-forward
-    exercises.chapter_07  the encoder
-    exercises.chapter_08  the decoder
-    exercises.chapter_09  the Transformer
-    exercises.chapter_10  decoding
-    exercises.chapter_11  patches
-    exercises.chapter_12  the class token and positions
-    exercises.chapter_13  the Vision Transformer
-    exercises.chapter_14  training a ViT
-    exercises.chapter_15  counting
-    exercises.chapter_16  looking inside
-    exercises.chapter_17  data and transfer
-    exercises.chapter_18  pretrained weights
-    exercises.chapter_19  scaling out
+    grading            exercises, and verdicts on answers
+    checks             proofs of equality
 
 Explorers
     widgets                      the classes that a chapter shows
@@ -117,3 +94,35 @@ Explorers
     widgets.translator           what it writes, and where it looks meanwhile
     widgets.decoding_steps       what a search keeps, finishes and drops
 """
+
+from importlib import import_module
+
+# Loaded when they are asked for: `import vitedu.widgets` needs no PyTorch.
+_HOMES = {
+    "MultiHeadAttention": "attention",
+    "TrainConfig": "config",
+    "Transformer": "transformer",
+    "TransformerConfig": "config",
+    "ViTConfig": "config",
+    "VisionTransformer": "vit",
+    "accuracy": "training",
+    "beam_search": "decoding",
+    "capture_attention": "analysis",
+    "causal_mask": "masks",
+    "fit": "training",
+    "greedy_search": "decoding",
+    "load_vit": "pretrained",
+    "padding_mask": "masks",
+    "scaled_dot_product_attention": "attention",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vitedu' has no attribute {name!r}")
+    return getattr(import_module(f"vitedu.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Proofs that two pieces of code compute the same; what judges answers."""
+"""Proofs that two pieces of code compute the same."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,24 +7,12 @@ from torch import Tensor
 
 from vitedu import require
 from vitedu.attention import scaled_dot_product_attention
-from vitedu.judging import (
-    Verdict,
-    exercise,
-    judge_function,
-    judge_letters,
-    judge_number,
-)
 from vitedu.masks import causal_mask
 from vitedu.progress import progress
 
 __all__ = [
-    "Verdict",
     "attention_inputs",
     "attention_masks",
-    "exercise",
-    "judge_function",
-    "judge_letters",
-    "judge_number",
     "progress",
     "same",
     "same_attention",

@@ -18,7 +18,6 @@ FILE = "exercises-done.json"
 _NUMBER = re.compile(r"(\d+)\.(\d+)")
 _known: dict[str, str] = {}  # number -> name, of the chapters in use
 _tried: dict[str, dict[str, Any]] = {}
-_last: list[tuple[Any, str, dict[str, Any] | None]] = []
 
 
 @dataclass(frozen=True)
@@ -121,20 +120,10 @@ def count_try(number: str, verdict: Any) -> None:
     """
     with _warned():
         before = (_read(Path(FILE).absolute()) | _tried).get(number)
-        _last[:] = [(verdict, number, before)]
         tries = before["tries"] + 1 if before else 1
         right = bool(verdict) or bool(before and before["right"])
         name = _known.get(number, "")
         _remember(number, {"name": name, "right": right, "tries": tries})
-
-
-def take_back(verdict: Any) -> None:
-    """Take a try back: a solution of the book is nobody's own."""
-    if not _last or _last[0][0] is not verdict:
-        return
-    _, number, before = _last.pop()
-    with _warned():
-        _remember(number, before)
 
 
 @contextmanager
@@ -145,14 +134,10 @@ def _warned() -> Iterator[None]:
         warnings.warn(f"your progress is not kept: {error}", stacklevel=5)
 
 
-def _remember(number: str, entry: dict[str, Any] | None) -> None:
+def _remember(number: str, entry: dict[str, Any]) -> None:
     path = Path(FILE).absolute()
     kept = _read(path)
-    for entries in (kept, _tried):
-        if entry is None:
-            entries.pop(number, None)
-        else:
-            entries[number] = entry
+    kept[number] = _tried[number] = entry
     if path.exists():
         _write(path, kept | _tried)
 

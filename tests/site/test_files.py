@@ -9,10 +9,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from bs4 import BeautifulSoup
 from pages import ALL_PAGES, PAGES, ROOT, is_broken, read
-from pygments.token import STANDARD_TYPES
-from vitedu_book import scripts
-from vitedu_book.code import PLAIN
-from vitedu_book.unused import THEME
 
 SCRIPT_LIMIT = 300_000
 # With the 169,280 or 169,536 weights of a translator that runs in the page.
@@ -141,38 +137,6 @@ def test_styles_come_in_one_file(site):
         text = (site.folder / path).read_text(encoding="utf-8")
         head = re.sub(r"<noscript>.*?</noscript>", "", text, flags=re.DOTALL)
         assert head.count('rel="stylesheet"') == 1, path
-
-
-def test_words_without_an_element_look_like_those_around_them(site):
-    css = (site.folder / "_static/pygments.css").read_text(encoding="utf-8")
-    colours = dict(
-        re.findall(
-            r"^(html\S+ \.highlight.*?) ?\{.*?[ ;]color: (\S+)",
-            css,
-            re.MULTILINE,
-        )
-    )
-    for theme in ("light", "dark"):
-        code = f'html[data-theme="{theme}"] .highlight'
-        for kind in PLAIN:
-            assert colours[f"{code} .{STANDARD_TYPES[kind]}"] == colours[code]
-
-
-def test_code_has_no_element_for_plain_words(site):
-    page = site.folder / "chapters/04-masking.html"
-    text = page.read_text(encoding="utf-8")
-    assert text.count('<span class="k">') > 20
-    for kind in PLAIN:
-        assert f'<span class="{STANDARD_TYPES[kind]}">' not in text
-
-
-def test_the_theme_does_not_look_at_everything_after_each_change(site):
-    script = site.folder / scripts.THEME
-    packed = THEME / "scripts/pydata-sphinx-theme.js"
-    assert scripts.LOOK_FOR_WIDE.search(packed.read_text(encoding="utf-8"))
-    text = script.read_text(encoding="utf-8")
-    assert len(text) > 5000
-    assert not scripts.LOOK_FOR_WIDE.search(text)
 
 
 def test_pictures_below_the_window_wait(site):

@@ -1,34 +1,59 @@
-"""Checks of the exercises of chapter 2, positional encoding."""
+"""The exercises of chapter 2, positional encoding."""
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.grading import FunctionExercise, NumberExercise
 from vitedu.sinusoids import sinusoidal_table
 
 _BASE = 10_000.0
 
 
-@exercise(
-    "By which angle does the hand of this pair turn from one position to the "
-    "next?",
-    "First the frequency of the pair: 1 divided by a power of 10,000. "
-    "Then the number of steps that make a full turn of `2pi`.",
-    "The exponent is `2i / d_model`, with `i = 2` and `d_model = 8`. Divide "
-    "the full turn by the frequency that comes out.",
-)
-def wavelength(answer: float | None) -> Verdict:
-    """Check exercise 2.1: the wavelength of pair 2 of a row of 8 numbers."""
+def _table(sine, cosine=None, *, start=0, swap=False, halves=False):
+    """Return a function that makes the table with these exponents."""
+
+    def table(length: int, d_model: int) -> Tensor:
+        i = torch.arange(0, d_model, 2, dtype=torch.float64)
+        p = torch.arange(start, start + length)[:, None]
+        parts = [
+            (p / _BASE ** sine(i, d_model)).sin(),
+            (p / _BASE ** (cosine or sine)(i, d_model)).cos(),
+        ]
+        parts = parts[::-1] if swap else parts
+        if halves:
+            return torch.cat(parts, dim=1)
+        return torch.stack(parts, dim=-1).flatten(1)
+
+    return table
+
+
+def _rows(positions: list[int], d_model: int) -> Tensor:
+    table = sinusoidal_table(
+        max(positions) + 1, d_model, base=_BASE, dtype=torch.float64
+    )
+    return table[positions]
+
+
+def _make_wavelength() -> NumberExercise:
     turn = 2 * math.pi
-    return judge_number(
-        answer,
-        100 * turn,
-        "the frequency is 1 / 10000 ** (4 / 8) = 1 / 100, and a full turn is "
-        "2 pi.",
-        {
+    return NumberExercise(
+        "2.1",
+        "wavelength",
+        hints=(
+            "By which angle does the hand of this pair turn from one "
+            "position to the next?",
+            "First the frequency of the pair: 1 divided by a power of "
+            "10,000. Then the number of steps that make a full turn of "
+            "`2pi`.",
+            "The exponent is `2i / d_model`, with `i = 2` and `d_model = "
+            "8`. Divide the full turn by the frequency that comes out.",
+        ),
+        right=100 * turn,
+        why="the frequency is 1 / 10000 ** (4 / 8) = 1 / 100, and a full turn "
+        "is 2 pi.",
+        wrong={
             100: "after 100 positions the hand has turned by 1 radian; a full "
             "turn is 2 pi.",
             10 * turn: "that is pair 1. Pairs are counted from 0, and the "
@@ -42,18 +67,11 @@ def wavelength(answer: float | None) -> Verdict:
     )
 
 
-@exercise(
-    "Does a hand have to know where it stands, to be turned further by a "
-    "known angle?",
-    "Each pair turns by its own angle, `steps` times its frequency. The "
-    "matrix product above turns one pair.",
-    "Sines are in the even columns, `rows[:, 0::2]`, cosines in the odd ones. "
-    "The new sine needs both of them, and so does the new cosine. At the end "
-    "they have to alternate again.",
-)
-def move(candidate: Callable[[Tensor, int], Tensor]) -> Verdict:
-    """Check exercise 2.2: ``candidate(rows, steps)`` turns every pair."""
+# the wavelength of pair 2 of a row of 8 numbers.
+wavelength = _make_wavelength()
 
+
+def _make_move() -> FunctionExercise:
     def variant(*, sign=1, exponent=2, invert=False, halves=False):
         def turned(rows, steps):
             d_model = rows.shape[1]
@@ -105,21 +123,29 @@ def move(candidate: Callable[[Tensor, int], Tensor]) -> Verdict:
         "26 columns, 7 steps": (_rows([5, 300, 41], 26), 7),
         "2 columns, 1 step": (_rows([0, 1, 2, 11], 2), 1),
     }
-    return judge_function(candidate, variant(), wrong, cases)
+    return FunctionExercise(
+        "2.2",
+        "move",
+        hints=(
+            "Does a hand have to know where it stands, to be turned further "
+            "by a known angle?",
+            "Each pair turns by its own angle, `steps` times its frequency. "
+            "The matrix product above turns one pair.",
+            "Sines are in the even columns, `rows[:, 0::2]`, cosines in the "
+            "odd ones. The new sine needs both of them, and so does the new "
+            "cosine. At the end they have to alternate again.",
+        ),
+        right=variant(),
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-@exercise(
-    "Print the lengths of a few rows, and some columns of a long table. Which "
-    "promises of the chapter does the table break?",
-    "The two numbers of a pair are the sine and the cosine of one angle. And "
-    "the slowest hand goes round in less than 2 pi times 10,000 positions.",
-    "Write down the exponents for `d_model = 8`: once as the formula gives "
-    "them for the pairs 0, 1, 2, 3, and once as this loop does. What does its "
-    "`i` count?",
-)
-def turning_hands(candidate: Callable[[int, int], Tensor]) -> Verdict:
-    """Check exercise 2.3: ``candidate(length, d_model)`` is the table."""
+# ``candidate(rows, steps)`` turns every pair.
+move = _make_move()
 
+
+def _make_turning_hands() -> FunctionExercise:
     # The exponents of a pair whose sine stands in column i.
     def right(i, d_model):
         return i / d_model
@@ -169,29 +195,24 @@ def turning_hands(candidate: Callable[[int, int], Tensor]) -> Verdict:
         "first.": _table(right, halves=True),
     }
     cases = {"8 columns": (7, 8), "26 columns": (11, 26), "one row": (1, 2)}
-    return judge_function(candidate, _table(right), wrong, cases)
-
-
-def _table(sine, cosine=None, *, start=0, swap=False, halves=False):
-    """Return a function that makes the table with these exponents."""
-
-    def table(length: int, d_model: int) -> Tensor:
-        i = torch.arange(0, d_model, 2, dtype=torch.float64)
-        p = torch.arange(start, start + length)[:, None]
-        parts = [
-            (p / _BASE ** sine(i, d_model)).sin(),
-            (p / _BASE ** (cosine or sine)(i, d_model)).cos(),
-        ]
-        parts = parts[::-1] if swap else parts
-        if halves:
-            return torch.cat(parts, dim=1)
-        return torch.stack(parts, dim=-1).flatten(1)
-
-    return table
-
-
-def _rows(positions: list[int], d_model: int) -> Tensor:
-    table = sinusoidal_table(
-        max(positions) + 1, d_model, base=_BASE, dtype=torch.float64
+    return FunctionExercise(
+        "2.3",
+        "turning hands",
+        hints=(
+            "Print the lengths of a few rows, and some columns of a long "
+            "table. Which promises of the chapter does the table break?",
+            "The two numbers of a pair are the sine and the cosine of one "
+            "angle. And the slowest hand goes round in less than 2 pi times "
+            "10,000 positions.",
+            "Write down the exponents for `d_model = 8`: once as the "
+            "formula gives them for the pairs 0, 1, 2, 3, and once as this "
+            "loop does. What does its `i` count?",
+        ),
+        right=_table(right),
+        wrong=wrong,
+        cases=cases,
     )
-    return table[positions]
+
+
+# ``candidate(length, d_model)`` is the table.
+turning_hands = _make_turning_hands()

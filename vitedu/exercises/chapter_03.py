@@ -1,60 +1,39 @@
-"""Checks of the exercises of chapter 3, scaled dot-product attention."""
-
-from collections.abc import Callable
-
-from torch import Tensor
+"""The exercises of chapter 3, scaled dot-product attention."""
 
 from vitedu.attention import scaled_dot_product_attention
-from vitedu.checks import (
-    Verdict,
-    attention_inputs,
-    attention_masks,
-    exercise,
-    judge_function,
-    judge_number,
+from vitedu.checks import attention_inputs, attention_masks
+from vitedu.grading import FunctionExercise, NumberExercise
+
+# the spread of scores of components of spread 2.
+score_spread = NumberExercise(
+    "3.1",
+    "score spread",
+    hints=(
+        "A score is a sum of products. What is the variance of one of them?",
+        "The variance of a product of two independent numbers with mean 0 "
+        "is the product of their variances.",
+        "The variances of independent terms add up, and there are "
+        "`head_dim` terms. What is asked for is not the variance, but its "
+        "root.",
+    ),
+    right=40,
+    why="the variance is 100 * 4 * 4 = 1600, its root is 40.",
+    wrong={
+        1600: "that is the variance; the standard deviation is its root.",
+        10: "that would be right for components of variance 1.",
+        20: "a product of two numbers of variance 4 has variance 16, not 4.",
+        4: "that is the spread after scaling; before it is asked for.",
+        400: "that is 100 * 4: the product of both variances counts, and "
+        "then its root.",
+        16: "that is the variance of one product; a score adds up 100.",
+        160: "you took the root of 100, but not that of 16: both are "
+        "factors of the variance.",
+        2: "that is the spread of one component.",
+    },
 )
 
 
-@exercise(
-    "A score is a sum of products. What is the variance of one of them?",
-    "The variance of a product of two independent numbers with mean 0 "
-    "is the product of their variances.",
-    "The variances of independent terms add up, and there are `head_dim` "
-    "terms. What is asked for is not the variance, but its root.",
-)
-def score_spread(answer: float | None) -> Verdict:
-    """Check exercise 3.1: the spread of scores of components of spread 2."""
-    return judge_number(
-        answer,
-        40,
-        "the variance is 100 * 4 * 4 = 1600, its root is 40.",
-        {
-            1600: "that is the variance; the standard deviation is its root.",
-            10: "that would be right for components of variance 1.",
-            20: "a product of two numbers of variance 4 has variance 16, "
-            "not 4.",
-            4: "that is the spread after scaling; before it is asked for.",
-            400: "that is 100 * 4: the product of both variances counts, and "
-            "then its root.",
-            16: "that is the variance of one product; a score adds up 100.",
-            160: "you took the root of 100, but not that of 16: both are "
-            "factors of the variance.",
-            2: "that is the spread of one component.",
-        },
-    )
-
-
-@exercise(
-    "What happens to a score on its way to a weight, and in which order?",
-    "Four lines: scores, mask, softmax over the last axis, weighted "
-    "sum. The scale is about the numbers that one score adds up.",
-    "What should a query get that may see nothing at all? With one large "
-    "negative fill its weights are equal, with minus infinity they are NaN. "
-    "Neither is zero, so look at the weights once more after the softmax.",
-)
-def attention(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 3.2: ``candidate(q, k, v, mask)`` is attention."""
-
+def _make_attention() -> FunctionExercise:
     def variant(axis=-1, scale=None, flip=False, fill=True):
         def mistake(q, k, v, mask):
             factor = q.shape[-1] ** -0.5 if scale is None else scale(q, k)
@@ -97,9 +76,26 @@ def attention(candidate: Callable[..., Tensor]) -> Verdict:
         "leak. It should get zeros.": variant(),
     }
     q, k, v = attention_inputs()
-    return judge_function(
-        candidate,
-        scaled_dot_product_attention,
-        wrong,
-        {f"mask {name}": (q, k, v, mask) for name, mask in attention_masks()},
+    return FunctionExercise(
+        "3.2",
+        "attention",
+        hints=(
+            "What happens to a score on its way to a weight, and in which "
+            "order?",
+            "Four lines: scores, mask, softmax over the last axis, weighted "
+            "sum. The scale is about the numbers that one score adds up.",
+            "What should a query get that may see nothing at all? With one "
+            "large negative fill its weights are equal, with minus infinity "
+            "they are NaN. Neither is zero, so look at the weights once "
+            "more after the softmax.",
+        ),
+        right=scaled_dot_product_attention,
+        wrong=wrong,
+        cases={
+            f"mask {name}": (q, k, v, mask) for name, mask in attention_masks()
+        },
     )
+
+
+# ``candidate(q, k, v, mask)`` is attention.
+attention = _make_attention()

@@ -1,57 +1,93 @@
-"""Checks of the exercises of chapter 4, masking."""
+"""The exercises of chapter 4, masking."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.grading import Exercise, NumberExercise, Verdict, judge_function
 from vitedu.masks import causal_mask, padding_mask
 
 _PAD = 0
 
 
-@exercise(
-    "Draw the grid for 3 words and 1 `<pad>` first. Which entries are grey?",
-    "Count row by row. What do the last two rows see?",
-    "Each of the six words sees one more than the word before it. A row of "
-    "padding comes after all words, and it is hidden from others, not blind.",
+def _first_pair(candidate: Callable, right: Callable, cases) -> str:
+    """Say which pair a mask of the right shape gets wrong, "" for others."""
+    for given in cases:
+        try:
+            found, expected = candidate(*given), right(*given)
+        except Exception:  # what it raises, judge_function has reported
+            return ""
+        if not _is_boolean(found) or found.shape != expected.shape:
+            return ""
+        for sentence, _, row, token in (found != expected).nonzero().tolist():
+            sees = "sees" if found[sentence, 0, row, token] else "lacks"
+            return f" In sentence {sentence}, row {row} {sees} token {token}."
+    return ""
+
+
+def _first_leak(candidate: Callable, q, k, v, real: Tensor) -> str:
+    """Say which word moves with which padding, if a value there changes."""
+    for sentence, token in (~real).nonzero().tolist():
+        other = v.clone()
+        other[sentence, :, token] += 1
+        try:
+            moved = candidate(q, k, v, real) != candidate(q, k, other, real)
+            rows = moved[sentence].any(dim=-1).any(dim=0) & real[sentence]
+        except Exception:  # what it raises, judge_function has reported
+            return ""
+        if rows.any():
+            row = rows.nonzero()[0].item()
+            return (
+                f" In sentence {sentence}, row {row} moves when the value of "
+                f"the padding at {token} changes."
+            )
+    return ""
+
+
+def _is_boolean(mask: object) -> bool:
+    return isinstance(mask, Tensor) and mask.dtype == torch.bool
+
+
+def _dtype_of(candidate: Callable, *given) -> torch.dtype | None:
+    """Return the dtype of an answer, None if it stops or is no tensor."""
+    try:
+        return getattr(candidate(*given), "dtype", None)
+    except Exception:  # what it raises, judge_function reports
+        return None
+
+
+# True entries for 6 words and 2 pads, both masks.
+allowed_pairs = NumberExercise(
+    "4.1",
+    "allowed pairs",
+    hints=(
+        "Draw the grid for 3 words and 1 `<pad>` first. Which entries are "
+        "grey?",
+        "Count row by row. What do the last two rows see?",
+        "Each of the six words sees one more than the word before it. A row "
+        "of padding comes after all words, and it is hidden from others, "
+        "not blind.",
+    ),
+    right=33,
+    why="six rows see 1 + 2 + 3 + 4 + 5 + 6 = 21 words, and each of the two "
+    "rows of padding sees all 6.",
+    wrong={
+        36: "that is the causal mask alone, 1 + 2 + ... + 8; the two "
+        "columns of padding are hidden as well.",
+        48: "that is the padding mask alone, 8 rows of 6 words; the "
+        "future is hidden as well.",
+        64: "that is the whole mask, with nothing hidden.",
+        21: "you left out the rows of padding. Padding is hidden as a "
+        "key, yet it asks as a query, and its rows see all 6 words.",
+        27: "the diagonal is missing: a token may attend to itself.",
+        31: "this is the number of hidden pairs; how many are left of the 64?",
+    },
+    tolerance=0,
 )
-def allowed_pairs(answer: int | None) -> Verdict:
-    """Check exercise 4.1: True entries for 6 words and 2 pads, both masks."""
-    return judge_number(
-        answer,
-        33,
-        "six rows see 1 + 2 + 3 + 4 + 5 + 6 = 21 words, and each of the two "
-        "rows of padding sees all 6.",
-        {
-            36: "that is the causal mask alone, 1 + 2 + ... + 8; the two "
-            "columns of padding are hidden as well.",
-            48: "that is the padding mask alone, 8 rows of 6 words; the "
-            "future is hidden as well.",
-            64: "that is the whole mask, with nothing hidden.",
-            21: "you left out the rows of padding. Padding is hidden as a "
-            "key, yet it asks as a query, and its rows see all 6 words.",
-            27: "the diagonal is missing: a token may attend to itself.",
-            31: "this is the number of hidden pairs; how many are left of "
-            "the 64?",
-        },
-        tolerance=0,
-    )
 
 
-@exercise(
-    "Which two questions decide whether the query at position `i` may see the "
-    "key at position `j`?",
-    "It may if `j <= i` and the token at `j` is no padding. Neither question "
-    "is about the token at `i`.",
-    "Two comparisons and one `&` do it. The first has the axes (query, key), "
-    "the second (batch, key); `None` in an index makes the axes that are "
-    "missing.",
-)
-def decoder_mask(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 4.2: ``candidate(tokens, pad_id)`` hides both."""
-
+def _make_decoder_mask() -> Exercise:
     def variant(diagonal=0, keys=True, queries=False, either=False):
         def mistake(tokens, pad_id):
             real, length = tokens != pad_id, tokens.shape[1]
@@ -101,55 +137,53 @@ def decoder_mask(candidate: Callable[..., Tensor]) -> Verdict:
         "no padding": (torch.tensor([[5, 3, 8]]), _PAD),
         "padding with another id": (torch.tensor([[0, 4, 9, 9]] * 3), 9),
     }
-    dtype = _dtype_of(candidate, *cases["padding on the right"])
-    if dtype not in (None, torch.bool):
-        return Verdict(
-            False,
-            f"your mask holds {dtype}; make it boolean, since numbers are "
-            "added by some libraries and compared with 0 by others.",
+
+    def judge(candidate: Callable[..., Tensor]) -> Verdict:
+        dtype = _dtype_of(candidate, *cases["padding on the right"])
+        if dtype not in (None, torch.bool):
+            return Verdict(
+                False,
+                f"your mask holds {dtype}; make it boolean, since numbers are "
+                "added by some libraries and compared with 0 by others.",
+            )
+        verdict = judge_function(
+            lambda *given: numbers(candidate(*given)),
+            lambda *given: numbers(right(*given)),
+            {
+                message: lambda *given, mistake=mistake: numbers(
+                    mistake(*given)
+                )
+                for message, mistake in wrong.items()
+            },
+            cases,
         )
-    verdict = judge_function(
-        lambda *given: numbers(candidate(*given)),
-        lambda *given: numbers(right(*given)),
-        {
-            message: lambda *given, mistake=mistake: numbers(mistake(*given))
-            for message, mistake in wrong.items()
-        },
-        cases,
+        if verdict:
+            return verdict
+        pair = _first_pair(candidate, right, cases.values())
+        return Verdict(False, f"{verdict.message}{pair}")
+
+    return Exercise(
+        "4.2",
+        "decoder mask",
+        hints=(
+            "Which two questions decide whether the query at position `i` "
+            "may see the key at position `j`?",
+            "It may if `j <= i` and the token at `j` is no padding. Neither "
+            "question is about the token at `i`.",
+            "Two comparisons and one `&` do it. The first has the axes "
+            "(query, key), the second (batch, key); `None` in an index "
+            "makes the axes that are missing.",
+        ),
+        judge=judge,
+        wrong=wrong,
     )
-    if verdict:
-        return verdict
-    pair = _first_pair(candidate, right, cases.values())
-    return Verdict(False, f"{verdict.message}{pair}")
 
 
-def _first_pair(candidate: Callable, right: Callable, cases) -> str:
-    """Say which pair a mask of the right shape gets wrong, "" for others."""
-    for given in cases:
-        try:
-            found, expected = candidate(*given), right(*given)
-        except Exception:  # what it raises, judge_function has reported
-            return ""
-        if not _is_boolean(found) or found.shape != expected.shape:
-            return ""
-        for sentence, _, row, token in (found != expected).nonzero().tolist():
-            sees = "sees" if found[sentence, 0, row, token] else "lacks"
-            return f" In sentence {sentence}, row {row} {sees} token {token}."
-    return ""
+# ``candidate(tokens, pad_id)`` hides both.
+decoder_mask = _make_decoder_mask()
 
 
-@exercise(
-    "Change a value that stands in the padding. Which outputs move, and "
-    "which should?",
-    "Draw the mask as a grid, for a sentence of three words and two pads. "
-    "What is grey in it: rows or columns?",
-    "The scores have the axes (batch, head, query, key), and padding is "
-    "hidden as a key. Where `None` stands in an index decides on which axis "
-    "the tokens of `real` come to lie.",
-)
-def words_alone(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 4.3: ``candidate(q, k, v, real)`` reads words only."""
-
+def _make_words_alone() -> Exercise:
     def variant(keep, fill=-1e9):
         def mistake(q, k, v, real):
             scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -206,39 +240,30 @@ def words_alone(candidate: Callable[..., Tensor]) -> Verdict:
         "two sentences, three heads": some,
         "no padding": (q, k, v, torch.ones_like(real)),
     }
-    verdict = judge_function(candidate, right, wrong, cases)
-    if verdict:
-        return verdict
-    leak = _first_leak(candidate, *cases["three sentences, three heads"])
-    return Verdict(False, f"{verdict.message}{leak}")
+
+    def judge(candidate: Callable[..., Tensor]) -> Verdict:
+        verdict = judge_function(candidate, right, wrong, cases)
+        if verdict:
+            return verdict
+        leak = _first_leak(candidate, *cases["three sentences, three heads"])
+        return Verdict(False, f"{verdict.message}{leak}")
+
+    return Exercise(
+        "4.3",
+        "words alone",
+        hints=(
+            "Change a value that stands in the padding. Which outputs move, "
+            "and which should?",
+            "Draw the mask as a grid, for a sentence of three words and two "
+            "pads. What is grey in it: rows or columns?",
+            "The scores have the axes (batch, head, query, key), and "
+            "padding is hidden as a key. Where `None` stands in an index "
+            "decides on which axis the tokens of `real` come to lie.",
+        ),
+        judge=judge,
+        wrong=wrong,
+    )
 
 
-def _first_leak(candidate: Callable, q, k, v, real: Tensor) -> str:
-    """Say which word moves with which padding, if a value there changes."""
-    for sentence, token in (~real).nonzero().tolist():
-        other = v.clone()
-        other[sentence, :, token] += 1
-        try:
-            moved = candidate(q, k, v, real) != candidate(q, k, other, real)
-            rows = moved[sentence].any(dim=-1).any(dim=0) & real[sentence]
-        except Exception:  # what it raises, judge_function has reported
-            return ""
-        if rows.any():
-            row = rows.nonzero()[0].item()
-            return (
-                f" In sentence {sentence}, row {row} moves when the value of "
-                f"the padding at {token} changes."
-            )
-    return ""
-
-
-def _is_boolean(mask: object) -> bool:
-    return isinstance(mask, Tensor) and mask.dtype == torch.bool
-
-
-def _dtype_of(candidate: Callable, *given) -> torch.dtype | None:
-    """Return the dtype of an answer, None if it stops or is no tensor."""
-    try:
-        return getattr(candidate(*given), "dtype", None)
-    except Exception:  # what it raises, judge_function reports
-        return None
+# ``candidate(q, k, v, real)`` reads words only.
+words_alone = _make_words_alone()

@@ -1,72 +1,100 @@
-"""Checks of the exercises of chapter 6, residuals, norms, feed-forward."""
+"""The exercises of chapter 6, residuals, norms, feed-forward."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from vitedu.checks import (
-    Verdict,
-    exercise,
-    judge_function,
-    judge_letters,
-    judge_number,
-)
+from vitedu.grading import FunctionExercise, LettersExercise, NumberExercise
 
 WIDTH = 3
 
 
-@exercise(
-    "Which two numbers does LayerNorm need of a token, before it can do "
-    "anything to the 12?",
-    "Do the doubled token in the three steps above. How do the mean and "
-    "the spread change when all numbers are doubled?",
-    "The mean of 4, 8, 8, 12 is 8, so the 12 stands 4 above it. The spread is "
-    "the root of the mean of the squared distances from 8.",
-)
-def doubled_token(answer: float | None) -> Verdict:
-    """Check exercise 6.1: LayerNorm of the 12 in 4, 8, 8, 12."""
-    return judge_number(
-        answer,
-        2**0.5,
-        "the mean and the spread double as well, and it stays 1.41.",
-        {
-            2 * 2**0.5: "the spread doubles, too: divide by the root of 8.",
-            4: "that is step 1; now divide by the spread.",
-            0.5: "you divided by the variance; the spread is its root.",
-            4 / (32 / 3) ** 0.5: "the variance is a mean: divide by 4, not "
-            "by 3.",
-            2 / 8**0.5: "that is the old distance over the new spread; the "
-            "distance doubles, too.",
-            12 / 8**0.5: "the mean is missing: subtract 8 first.",
-            1.5: "that is 12 / 8. The mean is subtracted, and the spread "
-            "divides.",
-            1: "no range is stretched to 1 here; what is left is a distance "
-            "from the mean, in spreads.",
-        },
-    )
+# What draws which curve of exercise 6.5.
+_DRAWN = {
+    "A": "post-norm, warm-up",
+    "B": "no sums",
+    "C": "pre-norm, warm-up",
+    "D": "no norms",
+    "E": "post-norm",
+    "F": "pre-norm",
+}
 
 
-@exercise(
-    "Which of the three kinds of parts in a block know the hidden width?",
-    "The formula `12h^2 + 13h` takes a hidden width of `4h`. Go through "
-    "the table line by line instead.",
-    "Attention has four maps from 64 to 64, the network one from 64 to 128 "
-    "and one back. Each map has as many biases as outputs, each norm two "
-    "numbers a feature.",
+def lettered(runs: dict) -> dict:
+    """Give the runs of exercise 6.5 their letters, in place of names."""
+    return {letter: runs[name] for letter, name in _DRAWN.items()}
+
+
+def _mix(x: Tensor) -> Tensor:
+    """Mix each token with the one before it, as an attention could."""
+    return 0.5 * x + 0.25 * x.roll(1, dims=-2)
+
+
+def _square(x: Tensor) -> Tensor:
+    """Change each token by itself, as a feed-forward network does."""
+    return x * x - x.roll(1, dims=-1)
+
+
+def _norm(gain: float, shift: float) -> Callable[[Tensor], Tensor]:
+    def norm(x: Tensor) -> Tensor:
+        centred = x - x.mean(dim=-1, keepdim=True)
+        spread = centred.square().mean(dim=-1, keepdim=True).sqrt()
+        return centred / spread * gain + shift
+
+    return norm
+
+
+# LayerNorm of the 12 in 4, 8, 8, 12.
+doubled_token = NumberExercise(
+    "6.1",
+    "doubled token",
+    hints=(
+        "Which two numbers does LayerNorm need of a token, before it can do "
+        "anything to the 12?",
+        "Do the doubled token in the three steps above. How do the mean and "
+        "the spread change when all numbers are doubled?",
+        "The mean of 4, 8, 8, 12 is 8, so the 12 stands 4 above it. The "
+        "spread is the root of the mean of the squared distances from 8.",
+    ),
+    right=2**0.5,
+    why="the mean and the spread double as well, and it stays 1.41.",
+    wrong={
+        2 * 2**0.5: "the spread doubles, too: divide by the root of 8.",
+        4: "that is step 1; now divide by the spread.",
+        0.5: "you divided by the variance; the spread is its root.",
+        4 / (32 / 3) ** 0.5: "the variance is a mean: divide by 4, not by 3.",
+        2 / 8**0.5: "that is the old distance over the new spread; the "
+        "distance doubles, too.",
+        12 / 8**0.5: "the mean is missing: subtract 8 first.",
+        1.5: "that is 12 / 8. The mean is subtracted, and the spread divides.",
+        1: "no range is stretched to 1 here; what is left is a distance "
+        "from the mean, in spreads.",
+    },
 )
-def block_parameters(answer: int | None) -> Verdict:
-    """Check exercise 6.2: parameters of a block, d_model 64 and d_ff 128."""
+
+
+def _make_block_parameters() -> NumberExercise:
     h, d_ff = 64, 128
     attention = 4 * (h * h + h)
     feed_forward = h * d_ff + d_ff + d_ff * h + h
     norms = 2 * 2 * h
-    return judge_number(
-        answer,
-        attention + feed_forward + norms,
-        "16,640 in attention, 16,576 in the feed-forward network and 256 in "
-        "the norms.",
-        {
+    return NumberExercise(
+        "6.2",
+        "block parameters",
+        hints=(
+            "Which of the three kinds of parts in a block know the hidden "
+            "width?",
+            "The formula `12h^2 + 13h` takes a hidden width of `4h`. Go "
+            "through the table line by line instead.",
+            "Attention has four maps from 64 to 64, the network one from 64 "
+            "to 128 and one back. Each map has as many biases as outputs, "
+            "each norm two numbers a feature.",
+        ),
+        right=attention + feed_forward + norms,
+        why="16,640 in attention, 16,576 in the feed-forward network and 256 "
+        "in the norms.",
+        wrong={
             12 * h * h + 13 * h: "12h² + 13h takes a hidden width of 4h; here "
             "it is 2h.",
             attention + feed_forward: "the two norms are missing: each has a "
@@ -86,18 +114,11 @@ def block_parameters(answer: int | None) -> Verdict:
     )
 
 
-@exercise(
-    "Follow the stream of the right diagram from bottom to top. What stands "
-    "on it?",
-    "A norm stands in front of each branch, not on the stream. And what did "
-    "we say about the end of a pre-norm stack?",
-    "`zip` pairs each branch with its own norm. In each round two things are "
-    "added: the stream as it came, and what the branch makes of its "
-    "normalised copy.",
-)
-def pre_norm_stack(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 6.3: ``candidate(x, branches, norms, last_norm)``."""
+# parameters of a block, d_model 64 and d_ff 128.
+block_parameters = _make_block_parameters()
 
+
+def _make_pre_norm_stack() -> FunctionExercise:
     def walk(step, end=True):
         def stack(x, branches, norms, last):
             for f, norm in zip(branches, norms, strict=True):
@@ -150,28 +171,32 @@ def pre_norm_stack(candidate: Callable[..., Tensor]) -> Verdict:
     one = torch.randn(1, 5, WIDTH, generator=draw)
     batch = torch.randn(2, 7, WIDTH, generator=draw)
     last_norm = _norm(0.7, 1.5)
-    return judge_function(
-        candidate,
-        right,
-        wrong,
-        {
+    return FunctionExercise(
+        "6.3",
+        "pre norm stack",
+        hints=(
+            "Follow the stream of the right diagram from bottom to top. "
+            "What stands on it?",
+            "A norm stands in front of each branch, not on the stream. And "
+            "what did we say about the end of a pre-norm stack?",
+            "`zip` pairs each branch with its own norm. In each round two "
+            "things are added: the stream as it came, and what the branch "
+            "makes of its normalised copy.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases={
             "two branches": (one, branches[:2], norms[:2], last_norm),
             "five branches": (batch, branches, norms, last_norm),
         },
     )
 
 
-@exercise(
-    "Normalise a sentence, then the same one with two more tokens behind it. "
-    "Which of the steps in between lets the new tokens be felt?",
-    "Print the shape of every mean. How many numbers does it hold for a "
-    "sentence, and how many tokens are there?",
-    "Both means are about the features of one token. An axis is counted from "
-    "the right by a negative number: the features are axis -1.",
-)
-def each_token_alone(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 6.4: ``candidate(x, gain, shift)`` is LayerNorm."""
+# ``candidate(x, branches, norms, last_norm)``.
+pre_norm_stack = _make_pre_norm_stack()
 
+
+def _make_each_token_alone() -> FunctionExercise:
     def variant(mean=-1, spread=-1, power=0.5, less=0, affine=True):
         def norm(x, gain, shift):
             if mean is not None:
@@ -221,36 +246,30 @@ def each_token_alone(candidate: Callable[..., Tensor]) -> Verdict:
         "two sentences": (x, gain, shift),
         "a token of equal numbers": (even, gain, shift),
     }
-    return judge_function(candidate, variant(), wrong, cases)
+    return FunctionExercise(
+        "6.4",
+        "each token alone",
+        hints=(
+            "Normalise a sentence, then the same one with two more tokens "
+            "behind it. Which of the steps in between lets the new tokens "
+            "be felt?",
+            "Print the shape of every mean. How many numbers does it hold "
+            "for a sentence, and how many tokens are there?",
+            "Both means are about the features of one token. An axis is "
+            "counted from the right by a negative number: the features are "
+            "axis -1.",
+        ),
+        right=variant(),
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-# What draws which curve of exercise 6.5.
-_DRAWN = {
-    "A": "post-norm, warm-up",
-    "B": "no sums",
-    "C": "pre-norm, warm-up",
-    "D": "no norms",
-    "E": "post-norm",
-    "F": "pre-norm",
-}
+# ``candidate(x, gain, shift)`` is LayerNorm.
+each_token_alone = _make_each_token_alone()
 
 
-def lettered(runs: dict) -> dict:
-    """Give the runs of exercise 6.5 their letters, in place of names."""
-    return {letter: runs[name] for letter, name in _DRAWN.items()}
-
-
-@exercise(
-    "Begin with the second figure, before any training. Which of the six "
-    "networks have a norm as the last thing in each block?",
-    "What is left of the stream where nothing is added to it? And what keeps "
-    "a branch quiet where there is a norm in front of it?",
-    "A warm-up makes the first steps small and the last ones as large as the "
-    "others' are from the start. Which curve begins like one of its "
-    "neighbours, but later? Which one learns only while the steps are small?",
-)
-def failing_stacks(answer: dict[str, str] | None) -> Verdict:
-    """Check exercise 6.5: which of the networks drew which curves."""
+def _make_failing_stacks() -> LettersExercise:
     spread = {
         "rises": "in that network each block adds to the stream, so the "
         "spread rises from block to block.",
@@ -278,23 +297,24 @@ def failing_stacks(answer: dict[str, str] | None) -> Verdict:
         same = end == ends.get(drawn, "rises")
         return loss[said] if same else spread[end]
 
-    return judge_letters(answer, _DRAWN, why_not)
+    return LettersExercise(
+        "6.5",
+        "failing stacks",
+        hints=(
+            "Begin with the second figure, before any training. Which of "
+            "the six networks have a norm as the last thing in each block?",
+            "What is left of the stream where nothing is added to it? And "
+            "what keeps a branch quiet where there is a norm in front of "
+            "it?",
+            "A warm-up makes the first steps small and the last ones as "
+            "large as the others' are from the start. Which curve begins "
+            "like one of its neighbours, but later? Which one learns only "
+            "while the steps are small?",
+        ),
+        right=_DRAWN,
+        why_not=why_not,
+    )
 
 
-def _mix(x: Tensor) -> Tensor:
-    """Mix each token with the one before it, as an attention could."""
-    return 0.5 * x + 0.25 * x.roll(1, dims=-2)
-
-
-def _square(x: Tensor) -> Tensor:
-    """Change each token by itself, as a feed-forward network does."""
-    return x * x - x.roll(1, dims=-1)
-
-
-def _norm(gain: float, shift: float) -> Callable[[Tensor], Tensor]:
-    def norm(x: Tensor) -> Tensor:
-        centred = x - x.mean(dim=-1, keepdim=True)
-        spread = centred.square().mean(dim=-1, keepdim=True).sqrt()
-        return centred / spread * gain + shift
-
-    return norm
+# which of the networks drew which curves.
+failing_stacks = _make_failing_stacks()

@@ -1,4 +1,4 @@
-"""Checks of the exercises of chapter 11, patches."""
+"""The exercises of chapter 11, patches."""
 
 from collections.abc import Callable
 
@@ -6,27 +6,54 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.grading import FunctionExercise, NumberExercise
 
 _D_MODEL = 7  # prime, and no side of a patch or number of channels
 
 
-@exercise(
-    "How many numbers go in for one patch, and how many come out?",
-    "A patch has 16 x 16 pixels, and a pixel three colours. Does the matrix "
-    "know which patch it meets?",
-    "A linear map has a weight for each pair of a number that goes in and "
-    "one that comes out, and a bias for each that comes out. The size of the "
-    "image does not matter.",
-)
-def parameters(answer: float | None) -> Verdict:
-    """Check exercise 11.1: the patch embedding of a ViT-S/16."""
+def _windows(axes: tuple[int, ...]) -> Callable[..., Tensor]:
+    """Return a cutter that brings the six axes into this order."""
+
+    def cut(images: Tensor, p1: int, p2: int) -> Tensor:
+        b, channels, height, width = images.shape
+        split = images.unflatten(3, (width // p2, p2))
+        split = split.unflatten(2, (height // p1, p1)).transpose(3, 4)
+        return split.permute(axes).reshape(b, -1, channels * p1 * p2)
+
+    return cut
+
+
+_cut = _windows((0, 2, 3, 1, 4, 5))
+
+
+def _kernel(matrix: Tensor, channels: int, patch_size: tuple) -> Tensor:
+    return rearrange(
+        matrix, "(p2 p1 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
+    )
+
+
+def _transposed(matrix: Tensor, channels: int, patch_size: tuple) -> Tensor:
+    return rearrange(
+        matrix, "(p1 p2 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
+    )
+
+
+def _make_parameters() -> NumberExercise:
     values, d_model, patches = 16 * 16 * 3, 384, 14 * 14
-    return judge_number(
-        answer,
-        values * d_model + d_model,
-        "a matrix of 768 by 384 and 384 biases, for all patches.",
-        {
+    return NumberExercise(
+        "11.1",
+        "parameters",
+        hints=(
+            "How many numbers go in for one patch, and how many come out?",
+            "A patch has 16 x 16 pixels, and a pixel three colours. Does "
+            "the matrix know which patch it meets?",
+            "A linear map has a weight for each pair of a number that goes "
+            "in and one that comes out, and a bias for each that comes out. "
+            "The size of the image does not matter.",
+        ),
+        right=values * d_model + d_model,
+        why="a matrix of 768 by 384 and 384 biases, for all patches.",
+        wrong={
             values * d_model: "that is the matrix; each of the 384 numbers "
             "that come out has a bias, too.",
             values * d_model + values: "the bias belongs to what comes out, "
@@ -48,16 +75,11 @@ def parameters(answer: float | None) -> Verdict:
     )
 
 
-@exercise(
-    "Which three axes were joined into the long axis of `matrix`, and which "
-    "of them is the slowest?",
-    "Give the long axis its three axes back first, in the order in which "
-    "they were joined. A reshape can do that, but it cannot exchange axes.",
-    "After the split there are four axes: `p2`, `p1`, channel, `d_model`. "
-    "A convolution wants the same four in another order. Which?",
-)
-def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 11.2: ``candidate(matrix, num_channels, patch_size)``."""
+# the patch embedding of a ViT-S/16.
+parameters = _make_parameters()
+
+
+def _make_to_kernel() -> FunctionExercise:
     wrong = {
         "the numbers were relabelled, not moved: a reshape alone cannot bring "
         "d_model to the front.": lambda m, c, p: m.reshape(-1, c, *p),
@@ -84,21 +106,30 @@ def to_kernel(candidate: Callable[..., Tensor]) -> Verdict:
         matrix = torch.randn(values, _D_MODEL, generator=generator)
         name = f"{channels} channel(s), patches of {patch_size}"
         cases[name] = (matrix, channels, patch_size)
-    return judge_function(candidate, _kernel, wrong, cases)
+    return FunctionExercise(
+        "11.2",
+        "to kernel",
+        hints=(
+            "Which three axes were joined into the long axis of `matrix`, "
+            "and which of them is the slowest?",
+            "Give the long axis its three axes back first, in the order in "
+            "which they were joined. A reshape can do that, but it cannot "
+            "exchange axes.",
+            "After the split there are four axes: `p2`, `p1`, channel, "
+            "`d_model`. A convolution wants the same four in another order. "
+            "Which?",
+        ),
+        right=_kernel,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-@exercise(
-    "Cut a tiny image by hand: two colours, 2 x 4 pixels, counted from 0, in "
-    "patches of 2 x 2. Which numbers should stand in row 0, and which do?",
-    "After the two calls of `unfold` nothing is wrong yet. Print the shape "
-    "and say what each of the six axes is. Which of them belong to the place "
-    "of a patch, and which to what is inside it?",
-    "A reshape joins axes that stand side by side. The axis of the colours "
-    "stands between the batch and the grid; it has to come to the pixels of "
-    "the patch before anything is joined.",
-)
-def colour_patches(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 11.3: ``candidate(images, p1, p2)`` cuts colours, too."""
+# ``candidate(matrix, num_channels, patch_size)``.
+to_kernel = _make_to_kernel()
+
+
+def _make_colour_patches() -> FunctionExercise:
     wrong = {
         "grey images come out right. In colour, the first green number of "
         "image 0 stands in row 4 of your table; it belongs in row 0.": (
@@ -138,31 +169,26 @@ def colour_patches(candidate: Callable[..., Tensor]) -> Verdict:
     ):
         images = torch.randn(2, channels, *sides, generator=generator)
         cases[name] = (images, *patch_size)
-    return judge_function(candidate, _cut, wrong, cases)
-
-
-def _windows(axes: tuple[int, ...]) -> Callable[..., Tensor]:
-    """Return a cutter that brings the six axes into this order."""
-
-    def cut(images: Tensor, p1: int, p2: int) -> Tensor:
-        b, channels, height, width = images.shape
-        split = images.unflatten(3, (width // p2, p2))
-        split = split.unflatten(2, (height // p1, p1)).transpose(3, 4)
-        return split.permute(axes).reshape(b, -1, channels * p1 * p2)
-
-    return cut
-
-
-_cut = _windows((0, 2, 3, 1, 4, 5))
-
-
-def _kernel(matrix: Tensor, channels: int, patch_size: tuple) -> Tensor:
-    return rearrange(
-        matrix, "(p2 p1 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
+    return FunctionExercise(
+        "11.3",
+        "colour patches",
+        hints=(
+            "Cut a tiny image by hand: two colours, 2 x 4 pixels, counted "
+            "from 0, in patches of 2 x 2. Which numbers should stand in row "
+            "0, and which do?",
+            "After the two calls of `unfold` nothing is wrong yet. Print "
+            "the shape and say what each of the six axes is. Which of them "
+            "belong to the place of a patch, and which to what is inside "
+            "it?",
+            "A reshape joins axes that stand side by side. The axis of the "
+            "colours stands between the batch and the grid; it has to come "
+            "to the pixels of the patch before anything is joined.",
+        ),
+        right=_cut,
+        wrong=wrong,
+        cases=cases,
     )
 
 
-def _transposed(matrix: Tensor, channels: int, patch_size: tuple) -> Tensor:
-    return rearrange(
-        matrix, "(p1 p2 c) d -> d c p1 p2", c=channels, p1=patch_size[0]
-    )
+# ``candidate(images, p1, p2)`` cuts colours, too.
+colour_patches = _make_colour_patches()

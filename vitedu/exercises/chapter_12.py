@@ -1,28 +1,59 @@
-"""Checks of the exercises of chapter 12, the class token and positions."""
+"""The exercises of chapter 12, the class token and positions."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.grading import FunctionExercise, NumberExercise
 
 
-@exercise(
-    "How many rows has the table, and how long is a row?",
-    "Count the patches along one side first. And who stands in front of them?",
-    "A row of the table is as wide as a token. There is one row for each "
-    "patch, one for the class token, and the network has a second token in "
-    "front.",
-)
-def position_weights(answer: int | None) -> Verdict:
-    """Check exercise 12.1: positions of a distilled ViT-B/16 at 384 pixels."""
+def _entering(
+    chosen: Callable[[Tensor, Tensor], Tensor],
+) -> Callable[..., Tensor]:
+    """Return the front, with the rows that are chosen for its tokens."""
+
+    def front(patches: Tensor, token: Tensor, rows: Tensor) -> Tensor:
+        images = [torch.cat([token[None], image]) for image in patches]
+        return torch.stack([x + chosen(rows, x) for x in images])
+
+    return front
+
+
+def _zero_first(rows: Tensor) -> Tensor:
+    return torch.cat([torch.zeros_like(rows[:1]), rows[1:]])
+
+
+def _by_place_in_the_batch(
+    patches: Tensor, token: Tensor, rows: Tensor
+) -> Tensor:
+    bare = _entering(lambda rows, tokens: 0 * tokens)
+    return bare(patches, token, rows) + rows[: len(patches), None]
+
+
+def _running_on(patches: Tensor, token: Tensor, rows: Tensor) -> Tensor:
+    bare = _entering(lambda rows, tokens: 0 * tokens)
+    tokens = bare(patches, token, rows)
+    count = tokens.shape[0] * tokens.shape[1]
+    return tokens + rows[:count].view_as(tokens)
+
+
+def _make_position_weights() -> NumberExercise:
     width = 768
-    return judge_number(
-        answer,
-        578 * width,
-        "24 x 24 = 576 patches and 2 tokens in front, 768 numbers each.",
-        {
+    return NumberExercise(
+        "12.1",
+        "position weights",
+        hints=(
+            "How many rows has the table, and how long is a row?",
+            "Count the patches along one side first. And who stands in "
+            "front of them?",
+            "A row of the table is as wide as a token. There is one row for "
+            "each patch, one for the class token, and the network has a "
+            "second token in front.",
+        ),
+        right=578 * width,
+        why="24 x 24 = 576 patches and 2 tokens in front, 768 numbers each.",
+        wrong={
             576 * width: "these are the rows of the patches. Who else gets a "
             "position?",
             577 * width: "that is with one token in front of the patches; "
@@ -40,18 +71,11 @@ def position_weights(answer: int | None) -> Verdict:
     )
 
 
-@exercise(
-    "Draw three patches and an order that is not its own reverse, such as "
-    "1, 2, 0. Which row does the patch need that stands first now?",
-    "A network without positions gives the same answer for shuffled patches. "
-    "So each patch only has to keep the row that it had.",
-    "At place `i` there has to be the row of the patch that stands there now. "
-    "`order[i]` counts patches from 0, the table begins with the row of the "
-    "class token.",
-)
-def shuffled_positions(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 12.2: ``candidate(weight, order)`` moves the rows."""
+# positions of a distilled ViT-B/16 at 384 pixels.
+position_weights = _make_position_weights()
 
+
+def _make_shuffled_positions() -> FunctionExercise:
     def right(weight: Tensor, order: Tensor) -> Tensor:
         return torch.cat([weight[:, :1], weight[:, 1:][:, order]], dim=1)
 
@@ -95,20 +119,30 @@ def shuffled_positions(candidate: Callable[..., Tensor]) -> Verdict:
             torch.arange(5).roll(1),
         ),
     }
-    return judge_function(candidate, right, wrong, cases)
+    return FunctionExercise(
+        "12.2",
+        "shuffled positions",
+        hints=(
+            "Draw three patches and an order that is not its own reverse, "
+            "such as 1, 2, 0. Which row does the patch need that stands "
+            "first now?",
+            "A network without positions gives the same answer for shuffled "
+            "patches. So each patch only has to keep the row that it had.",
+            "At place `i` there has to be the row of the patch that stands "
+            "there now. `order[i]` counts patches from 0, the table begins "
+            "with the row of the class token.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-@exercise(
-    "Put the same image into a batch twice. Which number in the code is "
-    "different for the two?",
-    "Write down the shapes of the two tensors that the last line adds. Which "
-    "axis of the one meets which axis of the other?",
-    "`len` of a tensor is the length of its first axis. Count tokens "
-    "instead, and let a row of the table meet the token of its place, in all "
-    "images alike.",
-)
-def entering_tokens(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 12.3: ``candidate(patches, class_token, positions)``."""
+# ``candidate(weight, order)`` moves the rows.
+shuffled_positions = _make_shuffled_positions()
+
+
+def _make_entering_tokens() -> FunctionExercise:
     wrong = {
         "images 0 and 2 are the same image, but your function makes other "
         "tokens of the one than of the other.": _by_place_in_the_batch,
@@ -161,34 +195,23 @@ def entering_tokens(candidate: Callable[..., Tensor]) -> Verdict:
         "more images than tokens": (draw(5, 3, 7), token, table),
     }
     right = _entering(lambda rows, tokens: rows[: len(tokens)])
-    return judge_function(candidate, right, wrong, cases)
+    return FunctionExercise(
+        "12.3",
+        "entering tokens",
+        hints=(
+            "Put the same image into a batch twice. Which number in the "
+            "code is different for the two?",
+            "Write down the shapes of the two tensors that the last line "
+            "adds. Which axis of the one meets which axis of the other?",
+            "`len` of a tensor is the length of its first axis. Count "
+            "tokens instead, and let a row of the table meet the token of "
+            "its place, in all images alike.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-def _entering(
-    chosen: Callable[[Tensor, Tensor], Tensor],
-) -> Callable[..., Tensor]:
-    """Return the front, with the rows that are chosen for its tokens."""
-
-    def front(patches: Tensor, token: Tensor, rows: Tensor) -> Tensor:
-        images = [torch.cat([token[None], image]) for image in patches]
-        return torch.stack([x + chosen(rows, x) for x in images])
-
-    return front
-
-
-def _zero_first(rows: Tensor) -> Tensor:
-    return torch.cat([torch.zeros_like(rows[:1]), rows[1:]])
-
-
-def _by_place_in_the_batch(
-    patches: Tensor, token: Tensor, rows: Tensor
-) -> Tensor:
-    bare = _entering(lambda rows, tokens: 0 * tokens)
-    return bare(patches, token, rows) + rows[: len(patches), None]
-
-
-def _running_on(patches: Tensor, token: Tensor, rows: Tensor) -> Tensor:
-    bare = _entering(lambda rows, tokens: 0 * tokens)
-    tokens = bare(patches, token, rows)
-    count = tokens.shape[0] * tokens.shape[1]
-    return tokens + rows[:count].view_as(tokens)
+# ``candidate(patches, class_token, positions)``.
+entering_tokens = _make_entering_tokens()

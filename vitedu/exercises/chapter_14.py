@@ -1,4 +1,4 @@
-"""Checks of the exercises of chapter 14, training a ViT."""
+"""The exercises of chapter 14, training a ViT."""
 
 import random
 from collections.abc import Callable
@@ -8,13 +8,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
-from vitedu.checks import (
-    Verdict,
-    exercise,
-    judge_function,
-    judge_letters,
-    judge_number,
-)
+from vitedu.grading import FunctionExercise, LettersExercise, NumberExercise
 
 
 def _causes() -> dict[str, str]:
@@ -39,36 +33,52 @@ RUNS = dict(
 )
 
 
-@exercise(
-    "What becomes a token, and is there one that is no part of the image?",
-    "Count the patches along one side. What stands in front of them all?",
+def _loop(
+    awake: str = "each epoch", zero: bool = True, first: bool = False
+) -> Callable[..., list[float]]:
+    """Return the loop of exercise 14.6, with one thing done elsewhere."""
+
+    def train(model, batches, optimizer, evaluate, epochs):
+        found = [evaluate(model)] if first else []
+        model.train(model.training or awake == "once")
+        for _ in range(epochs):
+            model.train(model.training or awake == "each epoch")
+            for images, labels in batches:
+                loss = F.cross_entropy(model(images), labels)
+                if zero:
+                    optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                model.train(model.training or awake == "after a step")
+            found.append(evaluate(model))
+            model.train(awake == "after measuring")
+        return found[:epochs]
+
+    return train
+
+
+# the tokens of a ViT-B/16 at 224 x 224 pixels.
+num_tokens = NumberExercise(
+    "14.1",
+    "num tokens",
+    hints=(
+        "What becomes a token, and is there one that is no part of the image?",
+        "Count the patches along one side. What stands in front of them all?",
+    ),
+    right=197,
+    why="14 x 14 = 196 patches and the class token.",
+    wrong={
+        196: "these are the patches; who else sits in the sequence?",
+        256: "that is the size of a patch in pixels, 16 x 16.",
+        14: "that is one side of the grid.",
+        15: "that is one side of the grid and a token.",
+        768: "that is the width of a token, not their number.",
+    },
+    tolerance=0,
 )
-def num_tokens(answer: int | None) -> Verdict:
-    """Check exercise 14.1: the tokens of a ViT-B/16 at 224 x 224 pixels."""
-    return judge_number(
-        answer,
-        197,
-        "14 x 14 = 196 patches and the class token.",
-        {
-            196: "these are the patches; who else sits in the sequence?",
-            256: "that is the size of a patch in pixels, 16 x 16.",
-            14: "that is one side of the grid.",
-            15: "that is one side of the grid and a token.",
-            768: "that is the width of a token, not their number.",
-        },
-        tolerance=0,
-    )
 
 
-@exercise(
-    "Which four numbers say in which patch a pixel lies, and where in it?",
-    "Give the rows of patches and the rows inside a patch an axis of their "
-    "own, likewise the columns.",
-    "Flatten last: the two axes that count patches, and the three inside.",
-)
-def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 14.2: ``candidate(images, patch_size)`` cuts patches."""
-
+def _make_cut_patches() -> FunctionExercise:
     def cut(order, *, split="(r p) (s q)"):
         return lambda images, p: rearrange(
             images, f"b c {split} -> {order}", p=p, q=p
@@ -106,51 +116,28 @@ def cut_patches(candidate: Callable[..., Tensor]) -> Verdict:
         )
         for c, h, w, p in ((3, 6, 9, 3), (1, 8, 8, 2))
     }
-    return judge_function(candidate, right, wrong, cases)
-
-
-@exercise(
-    "All 1,000 targets enter the loss. Which answer pays least?",
-    "Its best answer is the targets themselves. What are they: who shares "
-    "the 0.1, and is the right class among them?",
-    "Each class costs its target times -ln of it. Who has which target?",
-)
-def smallest_loss(answer: float | None) -> Verdict:
-    """Check exercise 14.3: the floor of the loss, 1,000 classes, 0.1."""
-    if isinstance(answer, float):
-        answer = round(answer, 3)  # three decimals are asked for
-    return judge_number(
-        answer,
-        1.015,
-        "it is the entropy of the targets 0.9001 and 999 times 0.0001.",
-        {
-            0.0: "without smoothing it would be; now whoever gives all to "
-            "the right class pays without bound.",
-            0.105: "that is -ln of the right one's target; the other classes "
-            "count, too, and each is weighed by its target.",
-            0.095: "that is the part of the right class; the others count, "
-            "too.",
-            0.92: "that is the part of the 999 wrong classes alone.",
-            0.325: "you gave the 0.1 to one class; all 1,000 share it.",
-            1.016: "you gave the 0.1 to the 999 wrong classes; the right "
-            "one shares it, too.",
-            1.464: "you took logarithms with base 2.",
-            6.908: "that is ln 1,000, the loss before training.",
-        },
-        tolerance=0,
+    return FunctionExercise(
+        "14.2",
+        "cut patches",
+        hints=(
+            "Which four numbers say in which patch a pixel lies, and where "
+            "in it?",
+            "Give the rows of patches and the rows inside a patch an axis "
+            "of their own, likewise the columns.",
+            "Flatten last: the two axes that count patches, and the three "
+            "inside.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
     )
 
 
-@exercise(
-    "Which images lose their branch, and what happens to the others?",
-    "For a rate of 0.5, half of the branches are gone. By which factor must "
-    "the others grow, so that the mean stays?",
-    "One factor per image, zero or that growth. Which axes does it lack "
-    "before it can be multiplied with (image, token, d_model)?",
-)
-def skip_branches(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 14.4: ``candidate(branch, draws, rate)`` skips."""
+# ``candidate(images, patch_size)`` cuts patches.
+cut_patches = _make_cut_patches()
 
+
+def _make_skip_branches() -> FunctionExercise:
     def skip(factor, axes="image -> image 1 1"):
         return lambda branch, draws, rate: (
             branch * rearrange(factor(draws, rate), axes)
@@ -197,16 +184,27 @@ def skip_branches(candidate: Callable[..., Tensor]) -> Verdict:
             (2, 3, 5, 0.0),
         )
     }
-    return judge_function(candidate, right, wrong, cases)
+    return FunctionExercise(
+        "14.4",
+        "skip branches",
+        hints=(
+            "Which images lose their branch, and what happens to the others?",
+            "For a rate of 0.5, half of the branches are gone. By which "
+            "factor must the others grow, so that the mean stays?",
+            "One factor per image, zero or that growth. Which axes does it "
+            "lack before it can be multiplied with (image, token, d_model)?",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-@exercise(
-    "Where does each loss end: near 0, near guessing, or above it?",
-    "Which faults leave training and test alike, which pull them apart?",
-    "Ask of each fault what it makes impossible. Can a loss still move?",
-)
-def eight_runs(answer: dict[str, str] | None) -> Verdict:
-    """Check exercise 14.5: which fault made which curve."""
+# ``candidate(branch, draws, rate)`` skips.
+skip_branches = _make_skip_branches()
+
+
+def _make_eight_runs() -> LettersExercise:
     seen = {
         "healthy": "Here both losses end near 0.",
         "rate too high": "Here both losses leap up first of all.",
@@ -217,45 +215,56 @@ def eight_runs(answer: dict[str, str] | None) -> Verdict:
         "few images": "Here the training loss is the first to be near 0.",
         "wrong weights": "Here both lines are flat from end to end.",
     }
-    return judge_letters(
-        answer, RUNS, lambda said, right: f"{_causes()[said]} {seen[right]}"
+    return LettersExercise(
+        "14.5",
+        "eight runs",
+        hints=(
+            "Where does each loss end: near 0, near guessing, or above it?",
+            "Which faults leave training and test alike, which pull them "
+            "apart?",
+            "Ask of each fault what it makes impossible. Can a loss still "
+            "move?",
+        ),
+        right=RUNS,
+        why_not=lambda said, right: f"{_causes()[said]} {seen[right]}",
     )
 
 
-def _loop(
-    awake: str = "each epoch", zero: bool = True, first: bool = False
-) -> Callable[..., list[float]]:
-    """Return the loop of exercise 14.6, with one thing done elsewhere."""
-
-    def train(model, batches, optimizer, evaluate, epochs):
-        found = [evaluate(model)] if first else []
-        model.train(model.training or awake == "once")
-        for _ in range(epochs):
-            model.train(model.training or awake == "each epoch")
-            for images, labels in batches:
-                loss = F.cross_entropy(model(images), labels)
-                if zero:
-                    optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
-                model.train(model.training or awake == "after a step")
-            found.append(evaluate(model))
-            model.train(awake == "after measuring")
-        return found[:epochs]
-
-    return train
+# which fault made which curve.
+eight_runs = _make_eight_runs()
 
 
-@exercise(
-    "In which mode is the model when the first epoch begins, and in which "
-    "when the second does? Print `model.training` there.",
-    "`evaluate` is right, but does it leave everything as it was? What "
-    "`help(accuracy)` prints says so in one sentence.",
-    "Who tells a layer such as dropout that this is training, and when?",
+# the floor of the loss, 1,000 classes, 0.1.
+smallest_loss = NumberExercise(
+    "14.3",
+    "smallest loss",
+    hints=(
+        "All 1,000 targets enter the loss. Which answer pays least?",
+        "Its best answer is the targets themselves. What are they: who "
+        "shares the 0.1, and is the right class among them?",
+        "Each class costs its target times -ln of it. Who has which target?",
+    ),
+    right=1.015,
+    why="it is the entropy of the targets 0.9001 and 999 times 0.0001.",
+    wrong={
+        0.0: "without smoothing it would be; now whoever gives all to "
+        "the right class pays without bound.",
+        0.105: "that is -ln of the right one's target; the other classes "
+        "count, too, and each is weighed by its target.",
+        0.095: "that is the part of the right class; the others count, too.",
+        0.92: "that is the part of the 999 wrong classes alone.",
+        0.325: "you gave the 0.1 to one class; all 1,000 share it.",
+        1.016: "you gave the 0.1 to the 999 wrong classes; the right "
+        "one shares it, too.",
+        1.464: "you took logarithms with base 2.",
+        6.908: "that is ln 1,000, the loss before training.",
+    },
+    tolerance=0,
+    decimals=3,
 )
-def training_and_measuring(candidate: Callable[..., list[float]]) -> Verdict:
-    """Check exercise 14.6: a loop that trains, and measures each epoch."""
 
+
+def _make_training_and_measuring() -> FunctionExercise:
     def run(train: Callable) -> Callable[[bool, Tensor, Tensor], object]:
         def outcome(fresh: bool, images: Tensor, labels: Tensor) -> object:
             def evaluate(model: nn.Module) -> float:
@@ -276,18 +285,18 @@ def training_and_measuring(candidate: Callable[..., list[float]]) -> Verdict:
 
     wrong = {
         "the model has dropout, but two passes of one batch through it never "
-        "differ.": run(_loop("never")),
+        "differ.": _loop("never"),
         "in the first epoch two passes of one batch differ, as dropout makes "
-        "them. From the second epoch on they do not.": run(_loop("once")),
+        "them. From the second epoch on they do not.": _loop("once"),
         "in the first epoch two passes of one batch do not differ; later they "
-        "do. How was the model left by whoever used it before?": run(
+        "do. How was the model left by whoever used it before?": (
             _loop("after measuring")
         ),
         "the first batch of an epoch goes through without dropout, the others "
-        "with it.": run(_loop("after a step")),
-        "old gradients are still there.": run(_loop(zero=False)),
+        "with it.": _loop("after a step"),
+        "old gradients are still there.": _loop(zero=False),
         "you measure before an epoch. The list is to hold what is reached "
-        "after it.": run(_loop(first=True)),
+        "after it.": _loop(first=True),
     }
     images = torch.arange(36, dtype=torch.float64).sin().view(12, 3)
     labels = torch.arange(12) % 4
@@ -295,6 +304,24 @@ def training_and_measuring(candidate: Callable[..., list[float]]) -> Verdict:
         "a model that was measured before": (False, images, labels),
         "a new model": (True, images, labels),
     }
-    verdict = judge_function(run(candidate), run(_loop()), wrong, cases)
-    message = verdict.message.replace("a tensor is asked", "a list is asked")
-    return Verdict(verdict.right, message)
+    return FunctionExercise(
+        "14.6",
+        "training and measuring",
+        hints=(
+            "In which mode is the model when the first epoch begins, and in "
+            "which when the second does? Print `model.training` there.",
+            "`evaluate` is right, but does it leave everything as it was? "
+            "What `help(accuracy)` prints says so in one sentence.",
+            "Who tells a layer such as dropout that this is training, and "
+            "when?",
+        ),
+        right=_loop(),
+        wrong=wrong,
+        cases=cases,
+        through=run,
+        wanted="a list",
+    )
+
+
+# a loop that trains, and measures each epoch.
+training_and_measuring = _make_training_and_measuring()

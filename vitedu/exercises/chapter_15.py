@@ -1,30 +1,49 @@
-"""Checks of the exercises of chapter 15, counting."""
+"""The exercises of chapter 15, counting."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.grading import FunctionExercise, NumberExercise
 
 
-@exercise(
-    "Which of the parts of a ViT knows how many tokens there are?",
-    "The image is no square any more. How many patches are there along each "
-    "side, before and after?",
-    "Only rows that were not there before count, and each is as wide as a "
-    "token of Base.",
-)
-def parameters_gained(answer: float | None) -> Verdict:
-    """Check exercise 15.1: what a larger image costs ViT-B/32."""
+def _flops(
+    pairs: Callable[[int, int], float] = lambda s, w: s * w,
+    rows: Callable[[int, int], int] = lambda s, w: s,
+    linear: int = 24,
+) -> Callable[..., Tensor]:
+    """Return the count, with a part exchanged if one is given."""
+
+    def count(b: int, s: int, h: int, w: int) -> Tensor:
+        return torch.tensor(
+            float(b * (linear * rows(s, w) * h**2 + 4 * pairs(s, w) * h))
+        )
+
+    return count
+
+
+def _halved(*sizes: int) -> Tensor:
+    return _flops()(*sizes) / 2
+
+
+def _make_parameters_gained() -> NumberExercise:
     width, before, after = 768, 7 * 7, 8 * 12
     whole = "the table had rows before: only those that are new count as more."
     pixels = "those are pixels; a pixel enters the model, it is no part of it."
-    return judge_number(
-        answer,
-        (after - before) * width,
-        "47 patches more, each with a position of 768 numbers.",
-        {
+    return NumberExercise(
+        "15.1",
+        "parameters gained",
+        hints=(
+            "Which of the parts of a ViT knows how many tokens there are?",
+            "The image is no square any more. How many patches are there "
+            "along each side, before and after?",
+            "Only rows that were not there before count, and each is as "
+            "wide as a token of Base.",
+        ),
+        right=(after - before) * width,
+        why="47 patches more, each with a position of 768 numbers.",
+        wrong={
             0: "the blocks do not know how many tokens there are, but "
             "something in front of them does.",
             after - before: "those are the new rows; each holds 768 numbers.",
@@ -44,16 +63,11 @@ def parameters_gained(answer: float | None) -> Verdict:
     )
 
 
-@exercise(
-    "Go through the table of the block line by line. Which lines know which "
-    "token belongs to which sequence?",
-    "The linear layers do not: each works on one token at a time. The two "
-    "products of attention do.",
-    "In these two, how many keys does one query meet now, and how many "
-    "queries are there in all?",
-)
-def windowed_flops(candidate: Callable[..., int]) -> Verdict:
-    """Check exercise 15.2: ``candidate(batch, tokens, d_model, window)``."""
+# what a larger image costs ViT-B/32.
+parameters_gained = _make_parameters_gained()
+
+
+def _make_windowed_flops() -> FunctionExercise:
     wrong = {
         "every token still attends to all tokens.": _flops(lambda s, w: s * s),
         "these are the pairs of one window; how many windows are there?": (
@@ -85,33 +99,32 @@ def windowed_flops(candidate: Callable[..., int]) -> Verdict:
         for b, s, h, w in ((3, 35, 11, 7), (2, 35, 13, 5), (5, 26, 17, 13))
     }
 
-    def answer(*sizes: int) -> object:
-        found = candidate(*sizes)
-        return (
-            torch.tensor(float(found))
-            if isinstance(found, int | float)
-            else found
-        )
+    def as_tensor(candidate: Callable) -> Callable:
+        def found(*sizes: int) -> object:
+            count = candidate(*sizes)
+            is_number = isinstance(count, int | float)
+            return torch.tensor(float(count)) if is_number else count
 
-    verdict = judge_function(answer, _flops(), wrong, cases)
-    message = verdict.message.replace("a tensor is", "a number is")
-    return Verdict(verdict.right, message)
+        return found
+
+    return FunctionExercise(
+        "15.2",
+        "windowed flops",
+        hints=(
+            "Go through the table of the block line by line. Which lines "
+            "know which token belongs to which sequence?",
+            "The linear layers do not: each works on one token at a time. "
+            "The two products of attention do.",
+            "In these two, how many keys does one query meet now, and how "
+            "many queries are there in all?",
+        ),
+        right=_flops(),
+        wrong=wrong,
+        cases=cases,
+        through=as_tensor,
+        wanted="a number",
+    )
 
 
-def _flops(
-    pairs: Callable[[int, int], float] = lambda s, w: s * w,
-    rows: Callable[[int, int], int] = lambda s, w: s,
-    linear: int = 24,
-) -> Callable[..., Tensor]:
-    """Return the count, with a part exchanged if one is given."""
-
-    def count(b: int, s: int, h: int, w: int) -> Tensor:
-        return torch.tensor(
-            float(b * (linear * rows(s, w) * h**2 + 4 * pairs(s, w) * h))
-        )
-
-    return count
-
-
-def _halved(*sizes: int) -> Tensor:
-    return _flops()(*sizes) / 2
+# ``candidate(batch, tokens, d_model, window)``.
+windowed_flops = _make_windowed_flops()

@@ -1,4 +1,4 @@
-"""Checks of the exercises of chapter 16, looking inside."""
+"""The exercises of chapter 16, looking inside."""
 
 from collections.abc import Callable
 
@@ -6,44 +6,63 @@ import torch
 from torch import Tensor
 
 from vitedu.analysis import attention_distance, patch_distances
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.grading import FunctionExercise, NumberExercise
 
 
-@exercise(
-    "How far is a patch from itself, and how far from the other one?",
-    "The distance runs from centre to centre, in pixels. The weights say how "
-    "much each of the two distances counts.",
+def _thinned(
+    share_out: Callable[[Tensor], Tensor],
+    *,
+    thin: bool = True,
+    itself: float = 1.0,
+    before: Callable[[Tensor], Tensor] = lambda layer: layer,
+    downward: bool = False,
+    last: Callable[[Tensor], Tensor] = lambda product: product,
+) -> Callable[[Tensor, float], Tensor]:
+    """Return the rollout of exercise 16.4, with one thing done otherwise."""
+
+    def rollout(maps: Tensor, dropped: float) -> Tensor:
+        identity = torch.eye(maps.shape[-1]).to(maps)
+        product = identity
+        for layer in maps.mean(dim=1).flip(0 if downward else ()):
+            if thin:
+                weak = layer < layer.quantile(dropped)
+                layer = layer.masked_fill(weak, 0)
+            layer = share_out(before(layer) + itself * identity)
+            product = layer @ product
+        return last(product)
+
+    return rollout
+
+
+def _of_rows(layer: Tensor) -> Tensor:
+    return layer / layer.sum(dim=-1, keepdim=True)
+
+
+# the distance of a head that looks at 2 x 1.
+uniform_reach = NumberExercise(
+    "16.1",
+    "uniform reach",
+    hints=(
+        "How far is a patch from itself, and how far from the other one?",
+        "The distance runs from centre to centre, in pixels. The weights "
+        "say how much each of the two distances counts.",
+    ),
+    right=4,
+    why="half of the weight stays at distance 0, half goes 8 pixels away.",
+    wrong={
+        8: "that is the distance of the other patch; half of the weight "
+        "stays at home.",
+        0.5: "that counts patches; a patch is 8 pixels wide.",
+        1: "that counts patches, and the half at home is left out.",
+        16: "the distance runs from centre to centre, not edge to edge.",
+        0: "that is the half at home alone; the other half travels.",
+        2: "you halve twice: the weights say already how often each of "
+        "the two distances counts.",
+    },
 )
-def uniform_reach(answer: float | None) -> Verdict:
-    """Check exercise 16.1: the distance of a head that looks at 2 x 1."""
-    return judge_number(
-        answer,
-        4,
-        "half of the weight stays at distance 0, half goes 8 pixels away.",
-        {
-            8: "that is the distance of the other patch; half of the weight "
-            "stays at home.",
-            0.5: "that counts patches; a patch is 8 pixels wide.",
-            1: "that counts patches, and the half at home is left out.",
-            16: "the distance runs from centre to centre, not edge to edge.",
-            0: "that is the half at home alone; the other half travels.",
-            2: "you halve twice: the weights say already how often each of "
-            "the two distances counts.",
-        },
-    )
 
 
-@exercise(
-    "How far is each patch from each other one? This does not depend on the "
-    "weights.",
-    "Make a table of these distances, in pixels. Which row and which column "
-    "of the weights have no place in it?",
-    "Three steps: leave the class token out, let each row share out 1 again, "
-    "weight the table. Then take the mean over one axis only.",
-)
-def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 16.2: ``candidate(weights, grid_size, patch_size)``."""
-
+def _make_head_distance() -> FunctionExercise:
     def measure(weights, distances, share_out=True):
         n = len(distances)
         among = weights[..., -n:, -n:]
@@ -104,20 +123,29 @@ def head_distance(candidate: Callable[..., Tensor]) -> Verdict:
             (rows, columns),
             patch_size,
         )
-    return judge_function(candidate, right, wrong, cases)
+    return FunctionExercise(
+        "16.2",
+        "head distance",
+        hints=(
+            "How far is each patch from each other one? This does not "
+            "depend on the weights.",
+            "Make a table of these distances, in pixels. Which row and "
+            "which column of the weights have no place in it?",
+            "Three steps: leave the class token out, let each row share out "
+            "1 again, weight the table. Then take the mean over one axis "
+            "only.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-@exercise(
-    "After a layer, which share of a token is the token itself, and who "
-    "brings the rest?",
-    "Write one layer as a matrix: a row says what a token is made of. Two "
-    "layers are a product of two such matrices. In which order?",
-    "One row of the product is enough. Begin with the row of the last layer, "
-    "and multiply it from the right by the layers below.",
-)
-def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 16.3: ``candidate(maps, kept)``, maps of all layers."""
+# ``candidate(weights, grid_size, patch_size)``.
+head_distance = _make_head_distance()
 
+
+def _make_class_token_rollout() -> FunctionExercise:
     def follow(maps, kept, taken):
         """Return the whole product, for shares of one's own."""
         itself = torch.eye(maps.shape[-1]).to(maps)
@@ -197,47 +225,30 @@ def class_token_rollout(candidate: Callable[..., Tensor]) -> Verdict:
             scores.double().softmax(dim=-1),
             torch.tensor(kept).double(),
         )
-    return judge_function(candidate, right, wrong, cases)
+    return FunctionExercise(
+        "16.3",
+        "class token rollout",
+        hints=(
+            "After a layer, which share of a token is the token itself, and "
+            "who brings the rest?",
+            "Write one layer as a matrix: a row says what a token is made "
+            "of. Two layers are a product of two such matrices. In which "
+            "order?",
+            "One row of the product is enough. Begin with the row of the "
+            "last layer, and multiply it from the right by the layers "
+            "below.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-def _thinned(
-    share_out: Callable[[Tensor], Tensor],
-    *,
-    thin: bool = True,
-    itself: float = 1.0,
-    before: Callable[[Tensor], Tensor] = lambda layer: layer,
-    downward: bool = False,
-    last: Callable[[Tensor], Tensor] = lambda product: product,
-) -> Callable[[Tensor, float], Tensor]:
-    """Return the rollout of exercise 16.4, with one thing done otherwise."""
-
-    def rollout(maps: Tensor, dropped: float) -> Tensor:
-        identity = torch.eye(maps.shape[-1]).to(maps)
-        product = identity
-        for layer in maps.mean(dim=1).flip(0 if downward else ()):
-            if thin:
-                weak = layer < layer.quantile(dropped)
-                layer = layer.masked_fill(weak, 0)
-            layer = share_out(before(layer) + itself * identity)
-            product = layer @ product
-        return last(product)
-
-    return rollout
+# ``candidate(maps, kept)``, maps of all layers.
+class_token_rollout = _make_class_token_rollout()
 
 
-def _of_rows(layer: Tensor) -> Tensor:
-    return layer / layer.sum(dim=-1, keepdim=True)
-
-
-@exercise(
-    "What is a token made of? Add up the shares. How much should it be?",
-    "Look at one layer after its division. Does each row of it add up to 1?",
-    "`layer.sum(dim=-1)` has one axis less than `layer`. Along which axis of "
-    "`layer` does PyTorch then lay these sums?",
-)
-def thinned_rollout(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 16.4: ``candidate(maps, dropped)``, maps of an image."""
-
+def _make_thinned_rollout() -> FunctionExercise:
     def as_it_was(layer: Tensor) -> Tensor:
         return layer / layer.sum(dim=-1)
 
@@ -285,4 +296,22 @@ def thinned_rollout(candidate: Callable[..., Tensor]) -> Verdict:
             _of_rows, downward=True
         ),
     }
-    return judge_function(candidate, _thinned(_of_rows), wrong, cases)
+    return FunctionExercise(
+        "16.4",
+        "thinned rollout",
+        hints=(
+            "What is a token made of? Add up the shares. How much should it "
+            "be?",
+            "Look at one layer after its division. Does each row of it add "
+            "up to 1?",
+            "`layer.sum(dim=-1)` has one axis less than `layer`. Along "
+            "which axis of `layer` does PyTorch then lay these sums?",
+        ),
+        right=_thinned(_of_rows),
+        wrong=wrong,
+        cases=cases,
+    )
+
+
+# ``candidate(maps, dropped)``, maps of an image.
+thinned_rollout = _make_thinned_rollout()

@@ -1,4 +1,4 @@
-"""Checks of the exercises of chapter 17, data and transfer."""
+"""The exercises of chapter 17, data and transfer."""
 
 import random
 from collections.abc import Callable
@@ -7,13 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor
 
-from vitedu.checks import (
-    Verdict,
-    exercise,
-    judge_function,
-    judge_letters,
-    judge_number,
-)
+from vitedu.grading import FunctionExercise, LettersExercise, NumberExercise
 
 
 def _causes() -> dict[str, str]:
@@ -38,18 +32,19 @@ DATA = dict(
 )
 
 
-@exercise(
-    "How many images does the network see in all, repetitions included?",
-    "How many of them make one step?",
-)
-def pretraining_steps(answer: float | None) -> Verdict:
-    """Check exercise 17.1: steps of a pre-training on JFT-300M."""
+def _make_pretraining_steps() -> NumberExercise:
     images, epochs, batch = 303_000_000, 7, 4096
-    return judge_number(
-        answer,
-        images * epochs / batch,
-        "303 million images, 7 times, 4,096 at once: about 518,000 steps.",
-        {
+    return NumberExercise(
+        "17.1",
+        "pretraining steps",
+        hints=(
+            "How many images does the network see in all, repetitions "
+            "included?",
+            "How many of them make one step?",
+        ),
+        right=images * epochs / batch,
+        why="303 million images, 7 times, 4,096 at once: about 518,000 steps.",
+        wrong={
             images / batch: "that is one epoch.",
             images * epochs / 512: "batches of 512 are those of fine-tuning.",
             18_000 * epochs / batch: "18 thousand are the classes. How many "
@@ -62,16 +57,11 @@ def pretraining_steps(answer: float | None) -> Verdict:
     )
 
 
-@exercise(
-    "Between which two points does the curve first reach the wanted height?",
-    "Find the first point that is high enough, and the one before it. Which "
-    "share of the way up lies `wanted`?",
-    "Go the same share of the way from one logarithm to the other, and come "
-    "back from logarithms to images.",
-)
-def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 17.2: ``candidate(sizes, accuracies, wanted)``."""
+# steps of a pre-training on JFT-300M.
+pretraining_steps = _make_pretraining_steps()
 
+
+def _make_images_needed() -> FunctionExercise:
     def crossing(read: Callable, back: Callable) -> Callable[..., Tensor]:
         def solve(sizes: Tensor, accuracies: Tensor, wanted: float) -> Tensor:
             if accuracies[0] >= wanted:
@@ -131,19 +121,28 @@ def images_needed(candidate: Callable[..., Tensor]) -> Verdict:
         "an accuracy that is never reached": (sizes, rising, 0.95),
         "an accuracy that the smallest set reaches": (sizes, rising, 0.2),
     }
-    return judge_function(candidate, right, wrong, cases)
+    return FunctionExercise(
+        "17.2",
+        "images needed",
+        hints=(
+            "Between which two points does the curve first reach the wanted "
+            "height?",
+            "Find the first point that is high enough, and the one before "
+            "it. Which share of the way up lies `wanted`?",
+            "Go the same share of the way from one logarithm to the other, "
+            "and come back from logarithms to images.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-@exercise(
-    "Of one class: which of its images come first in `order`?",
-    "`labels[order]` are the labels in the shuffled order. At which places "
-    "do they equal the class?",
-    "A place in `order` is no image yet: look up which image stands there. "
-    "Keep the first few of each class, and sort at the end.",
-)
-def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 17.3: ``candidate(labels, shots, order)``."""
+# ``candidate(sizes, accuracies, wanted)``.
+images_needed = _make_images_needed()
 
+
+def _make_some_of_each() -> FunctionExercise:
     def each(labels: Tensor, shots: int, order: Tensor) -> Tensor:
         kept = [order[labels[order] == c][:shots] for c in labels.unique()]
         return torch.cat(kept)
@@ -192,19 +191,27 @@ def some_of_each(candidate: Callable[..., Tensor]) -> Verdict:
             torch.tensor([5, 1, 0, 3, 2, 4]),
         ),
     }
-    return judge_function(candidate, right, wrong, cases)
+    return FunctionExercise(
+        "17.3",
+        "some of each",
+        hints=(
+            "Of one class: which of its images come first in `order`?",
+            "`labels[order]` are the labels in the shuffled order. At which "
+            "places do they equal the class?",
+            "A place in `order` is no image yet: look up which image stands "
+            "there. Keep the first few of each class, and sort at the end.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
 
 
-@exercise(
-    "Compare the test images with the new ones first. Where do the two lines "
-    "part, and which of them is higher?",
-    "Then compare both with training. Memory makes training better than the "
-    "rest. What could make it worse?",
-    "A line that rises and falls again has two things to learn, one early and "
-    "one late.",
-)
-def six_data_sets(answer: dict[str, str] | None) -> Verdict:
-    """Check exercise 17.4: which data made which curves."""
+# ``candidate(labels, shots, order)``.
+some_of_each = _make_some_of_each()
+
+
+def _make_six_data_sets() -> LettersExercise:
     seen = {
         "healthy": "Here the test images and the new ones end near 90 %.",
         "few images": "Here training is at 100 % first of all, and the other "
@@ -218,6 +225,21 @@ def six_data_sets(answer: dict[str, str] | None) -> Verdict:
         "other pixels": "Here the new images go near training, and the test "
         "images stay far below both.",
     }
-    return judge_letters(
-        answer, DATA, lambda said, right: f"{_causes()[said]} {seen[right]}"
+    return LettersExercise(
+        "17.4",
+        "six data sets",
+        hints=(
+            "Compare the test images with the new ones first. Where do the "
+            "two lines part, and which of them is higher?",
+            "Then compare both with training. Memory makes training better "
+            "than the rest. What could make it worse?",
+            "A line that rises and falls again has two things to learn, one "
+            "early and one late.",
+        ),
+        right=DATA,
+        why_not=lambda said, right: f"{_causes()[said]} {seen[right]}",
     )
+
+
+# which data made which curves.
+six_data_sets = _make_six_data_sets()

@@ -1,28 +1,28 @@
-"""Checks of the exercises of chapter 19, scaling out."""
+"""The exercises of chapter 19, scaling out."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from vitedu.checks import Verdict, exercise, judge_function, judge_number
+from vitedu.grading import FunctionExercise, NumberExercise
 
 _PARAMETERS = 86_567_656
 
 
-@exercise(
-    "How many chunks does a process send in the first half of the ring, and "
-    "how many in the second?",
-    "A chunk is a sixteenth of the gradient. How many bytes is that?",
-)
-def bytes_sent(answer: float | None) -> Verdict:
-    """Check exercise 19.1: bytes that one of sixteen processes sends."""
+def _make_bytes_sent() -> NumberExercise:
     whole = 2 * _PARAMETERS
-    return judge_number(
-        answer,
-        2 * 15 / 16 * whole,
-        "30 chunks of a sixteenth of the gradient, two bytes a number.",
-        {
+    return NumberExercise(
+        "19.1",
+        "bytes sent",
+        hints=(
+            "How many chunks does a process send in the first half of the "
+            "ring, and how many in the second?",
+            "A chunk is a sixteenth of the gradient. How many bytes is that?",
+        ),
+        right=2 * 15 / 16 * whole,
+        why="30 chunks of a sixteenth of the gradient, two bytes a number.",
+        wrong={
             2 * 15 / 16 * 4 * _PARAMETERS: "that is with four bytes a number.",
             15 / 16 * whole: "that is half of it: the sums are made, but not "
             "yet known to all; or you counted numbers, not bytes.",
@@ -38,17 +38,11 @@ def bytes_sent(answer: float | None) -> Verdict:
     )
 
 
-@exercise(
-    "An output is a sum divided by a sum of exponentials. Multiply it by that "
-    "sum, and two halves can be added.",
-    "The first half counts as exp(log_a) and the second as exp(log_b). What "
-    "is the first half's share of both?",
-    "That share depends on the difference of the logarithms alone. Which "
-    "function turns a difference into a share without overflowing?",
-)
-def join(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 19.2: ``candidate(out_a, log_a, out_b, log_b)``."""
+# bytes that one of sixteen processes sends.
+bytes_sent = _make_bytes_sent()
 
+
+def _make_join() -> FunctionExercise:
     def mixed(share: Callable[[Tensor, Tensor], Tensor]) -> Callable:
         def joined(
             out_a: Tensor, log_a: Tensor, out_b: Tensor, log_b: Tensor
@@ -97,22 +91,29 @@ def join(candidate: Callable[..., Tensor]) -> Verdict:
         "3 queries": case(3, 7, -2.0),
         "scores near 1,000": case(2, 5, 1000.0),
     }
-    return judge_function(
-        candidate, mixed(lambda a, b: torch.sigmoid(a - b)), wrong, cases
+    return FunctionExercise(
+        "19.2",
+        "join",
+        hints=(
+            "An output is a sum divided by a sum of exponentials. Multiply "
+            "it by that sum, and two halves can be added.",
+            "The first half counts as exp(log_a) and the second as "
+            "exp(log_b). What is the first half's share of both?",
+            "That share depends on the difference of the logarithms alone. "
+            "Which function turns a difference into a share without "
+            "overflowing?",
+        ),
+        right=mixed(lambda a, b: torch.sigmoid(a - b)),
+        wrong=wrong,
+        cases=cases,
     )
 
 
-@exercise(
-    "What would one process divide by that had the whole batch?",
-    "Write down what comes out when DDP adds the gradients of all processes "
-    "and divides by their number. What has to stand in each?",
-)
-def loss_of_share(candidate: Callable[..., Tensor]) -> Verdict:
-    """Check exercise 19.3: the loss that a process hands to DDP.
+# ``candidate(out_a, log_a, out_b, log_b)``.
+join = _make_join()
 
-    It is ``candidate(losses, counts, everywhere, processes)``.
-    """
 
+def _make_loss_of_share() -> FunctionExercise:
     def divided(factor: Callable[..., float]) -> Callable[..., Tensor]:
         def loss(
             losses: Tensor, counts: Tensor, everywhere: int, processes: int
@@ -160,9 +161,21 @@ def loss_of_share(candidate: Callable[..., Tensor]) -> Verdict:
         "3 processes": case((2, 7), 31, 3),
         "a share in one row": case((11,), 47, 5),
     }
-    return judge_function(
-        candidate,
-        divided(lambda places, own, all_words, n: n / all_words),
-        wrong,
-        cases,
+    return FunctionExercise(
+        "19.3",
+        "loss of share",
+        hints=(
+            "What would one process divide by that had the whole batch?",
+            "Write down what comes out when DDP adds the gradients of all "
+            "processes and divides by their number. What has to stand in "
+            "each?",
+        ),
+        right=divided(lambda places, own, all_words, n: n / all_words),
+        wrong=wrong,
+        cases=cases,
     )
+
+
+# the loss that a process hands to DDP. It is ``candidate(losses, counts,
+# everywhere, processes)``.
+loss_of_share = _make_loss_of_share()

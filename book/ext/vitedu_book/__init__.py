@@ -8,7 +8,6 @@ from sphinx.application import Sphinx
 from . import (
     accessibility,
     checks,
-    code,
     execution,
     formulas,
     hosting,
@@ -20,7 +19,6 @@ from . import (
     reference,
     scripts,
     sheets,
-    sidebar,
     tables,
     teaching,
     third_party,
@@ -31,7 +29,6 @@ from . import (
 PARTS = (
     accessibility,
     checks,
-    code,
     execution,
     formulas,
     hosting,
@@ -43,7 +40,6 @@ PARTS = (
     reference,
     scripts,
     sheets,
-    sidebar,
     tables,
     teaching,
     third_party,

@@ -18,28 +18,9 @@ THEBE = re.compile(
 )
 
 
-# The theme looks for what is wider than the page after every change of it,
-# so each step of an explorer would cost a look at everything. book.js looks
-# where a size has changed.
-THEME = "_static/scripts/pydata-sphinx-theme.js"
-LOOK_FOR_WIDE = re.compile(
-    r',"complete"===document\.readyState\?(\w+)\(\)'
-    r':window\.addEventListener\("load",\1\)'
-)
-
-
 def setup(app: Sphinx) -> None:
     """Run after the extensions that add scripts (500) did so."""
     app.connect("html-page-context", drop_unused_scripts, priority=900)
-    app.connect("build-finished", drop_look_for_wide)
-
-
-def drop_look_for_wide(app: Sphinx, exception: Exception | None) -> None:
-    """Take the step that book.js does out of the theme's script."""
-    script = Path(app.outdir, THEME)
-    if exception is None and script.is_file():
-        text = script.read_text("utf-8")
-        script.write_text(LOOK_FOR_WIDE.sub("", text), "utf-8")
 
 
 def drop_unused_scripts(
