@@ -43,27 +43,24 @@ def test_the_minutes_are_those_of_the_chapter_as_it_is(path):
 def test_the_runs_have_been_measured(path):
     box = BOXES["chapters"][path.stem]
     assert 1 < box["seconds"] < 900
-    assert 200 < box["peak_mib"] < 8000  # PyTorch alone takes 200
 
 
 def test_the_sentence_rounds_up():
-    box = {"reading": 52, "exercises": 25, "seconds": 23.1, "peak_mib": 573}
+    box = {"reading": 52, "exercises": 25, "seconds": 23.1}
     assert time_boxes.sentence(box, 2) == (
         "**Time:** 52 minutes of reading, 25 minutes of exercises. "
-        "The chapter runs in 24 s and needs 0.7 GB of memory on two cores."
+        "The chapter runs in 24 s on two cores."
     )
     assert time_boxes.sentence(box, 8).endswith("on 8 cores.")
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """A book of one chapter, whose kernel and its child take memory."""
+    """A book of one chapter."""
     code = (
-        "import os, subprocess, sys\n"
+        "import os, time\n"
         "assert os.environ['VITEDU_BUILD'] == '1'\n"
-        "kept = bytearray(60 * 2**20)\n"
-        "child = 'import time; x = bytearray(90 * 2**20); time.sleep(0.4)'\n"
-        "subprocess.run([sys.executable, '-c', child], check=True)\n"
+        "time.sleep(0.4)\n"
     )
     notebook = new_notebook(
         cells=[
@@ -87,7 +84,6 @@ def test_a_chapter_is_run_and_its_box_written(book, monkeypatch, capsys):
     box = facts["chapters"]["01-a"]
     assert box["exercises"] == 4
     assert 0.4 < box["seconds"] < 60
-    assert box["peak_mib"] > 60 + 90
     path = book / "chapters" / "01-a.ipynb"
     cells = read(path).cells
     assert cells[0].source.endswith(time_boxes.sentence(box, facts["cores"]))
@@ -96,7 +92,7 @@ def test_a_chapter_is_run_and_its_box_written(book, monkeypatch, capsys):
 
 
 def test_reading_is_refreshed_without_a_run(book, monkeypatch):
-    old = {"seconds": 3, "peak_mib": 500}
+    old = {"seconds": 3}
     time_boxes.write(book, {"cores": 2}, {"01-a": old})
     monkeypatch.setattr(time_boxes, "run", None)
     time_boxes.refresh(book)

@@ -14,14 +14,12 @@ import os
 import platform
 import re
 import sys
-import threading
 import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import nbformat
-import psutil
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -31,69 +29,22 @@ from vitedu.whole_files import write_whole
 ROOT = Path(__file__).parent.parent
 CHAPTERS = "chapters/[0-9]*.ipynb"
 FILE = "book/time-boxes.json"
-PAUSE = 0.05  # seconds between two looks at the memory
 SENTENCE = re.compile(r"\*\*Time:\*\*.*")
 
 
-class MemoryWatch(threading.Thread):
-    """Looks at the memory of a process and its children until stopped.
-
-    Attributes:
-        peak: The largest sum seen, in bytes.
-    """
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(daemon=True)
-        self.peak = 0
-        self._process = psutil.Process(pid)
-        self._stopped = threading.Event()
-
-    def run(self) -> None:
-        """Look, and look again."""
-        while not self._stopped.wait(PAUSE):
-            self.peak = max(self.peak, self._now())
-
-    def stop(self) -> None:
-        """End the thread."""
-        self._stopped.set()
-        self.join()
-
-    def _now(self) -> int:
-        total = 0
-        for process in (self._process, *self._process.children(True)):
-            try:
-                total += process.memory_info().rss
-            except psutil.NoSuchProcess:
-                continue
-        return total
-
-
 def run(path: Path) -> dict[str, float]:
-    """Run a notebook in a kernel of its own; return seconds and memory.
+    """Run a notebook in a kernel of its own; return the seconds.
 
-    The seconds include the start of the kernel, the memory what PyTorch
-    takes. Nothing is written.
+    They include the start of the kernel. Nothing is written.
 
     Raises:
         nbclient.exceptions.CellExecutionError: A cell fails.
     """
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": str(path.parent)}}
-    client = NotebookClient(notebook, timeout=900, resources=folder)
     start = time.perf_counter()
-    with client.setup_kernel():
-        watch = MemoryWatch(client.km.provisioner.pid)
-        watch.start()
-        try:
-            for index, cell in enumerate(notebook.cells):
-                client.execute_cell(cell, index)
-        finally:
-            watch.stop()
-        seconds = time.perf_counter() - start
-    return {
-        "seconds": round(seconds, 1),
-        "peak_mib": round(watch.peak / 2**20),
-    }
+    NotebookClient(notebook, timeout=900, resources=folder).execute()
+    return {"seconds": round(time.perf_counter() - start, 1)}
 
 
 def reading(notebook: NotebookNode) -> dict[str, Any]:
@@ -114,12 +65,11 @@ def sentence(box: dict[str, Any], cores: int) -> str:
         box: The entry of the chapter.
         cores: How many processor cores it was measured on.
     """
-    gigabytes = math.ceil(box["peak_mib"] * 2**20 / 1e8) / 10
     return (
         f"**Time:** {box['reading']} minutes of reading, "
         f"{box['exercises']} minutes of exercises. The chapter runs in "
-        f"{math.ceil(box['seconds'])} s and needs {gigabytes} GB of memory "
-        f"on {'two' if cores == 2 else cores} cores."
+        f"{math.ceil(box['seconds'])} s on "
+        f"{'two' if cores == 2 else cores} cores."
     )
 
 
@@ -192,7 +142,7 @@ def _write_all(root: Path, facts: dict, measured: dict[str, dict]) -> None:
             raise ValueError(
                 f"{path.stem} must have been run: python -m tools.time_boxes"
             )
-        kept = {k: measured[path.stem][k] for k in ("seconds", "peak_mib")}
+        kept = {"seconds": measured[path.stem]["seconds"]}
         boxes[path.stem] = kept | reading(nbformat.read(path, as_version=4))
         state(path, sentence(boxes[path.stem], facts["cores"]))
     write(root, facts, boxes)
