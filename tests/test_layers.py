@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from helpers import assert_all_close, draw, gradients, refuses
+from helpers import assert_all_close, draw, gradients
 
 from vitedu.attention import MultiHeadAttention
 from vitedu.cache import KeyValueCache
@@ -73,37 +73,6 @@ def test_the_rate_after_the_activation_may_be_another():
     assert rates == [(0.3, 0.3), (0.0, 0.3), (0.2, 0.0)]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "options", "error", "message"),
-    [
-        ((0, 11), {}, ValueError, "d_model must be at least 1, got 0"),
-        ((7, 0), {}, ValueError, "d_ff must be at least 1, got 0"),
-        ((7, 1.5), {}, TypeError, "d_ff must be an integer, got 1.5"),
-        (
-            (7, 11),
-            {"activation": "tanh"},
-            ValueError,
-            "activation must be one of ('gelu', 'relu'), got 'tanh'",
-        ),
-        ((7, 11), {"dropout": 1}, ValueError, "dropout must be below 1"),
-        (
-            (7, 11),
-            {"activation_dropout": -1},
-            ValueError,
-            "activation_dropout must be at least 0, got -1",
-        ),
-    ],
-)
-def test_feed_forward_refuses_sizes(arguments, options, error, message):
-    with refuses(error, message):
-        FeedForward(*arguments, **options)
-
-
-def test_feed_forward_refuses_tokens_of_another_width():
-    with refuses(ValueError, "x must have d_model = 7 features, got 11"):
-        make_mlp()(draw(2, 5, 11))
-
-
 def test_drop_path_skips_samples_and_lets_the_others_grow():
     torch.manual_seed(0)
     path = DropPath(0.25)
@@ -131,12 +100,8 @@ def test_drop_path_changes_nothing_in_evaluation_or_at_rate_zero():
     assert torch.equal(DropPath(0.0)(x), x)
 
 
-def test_drop_path_refuses_and_shows_its_rate():
+def test_drop_path_shows_its_rate():
     assert repr(DropPath(0.25)) == "DropPath(rate=0.25)"
-    with refuses(ValueError, "rate must be below 1, got 1.0"):
-        DropPath(1.0)
-    with refuses(TypeError, "rate must be a number, got '0.5'"):
-        DropPath("0.5")
 
 
 def pre_norm(block, x, mask):
@@ -180,28 +145,6 @@ def test_a_block_skips_each_branch_for_whole_samples():
     assert abs(both_skipped - 0.25) < 0.06
     block.eval()
     assert_all_close((block(x),), (make_block().eval()(x),))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"mlp_width": 8},
-            "mlp must have the d_model of attn, 7, got 8",
-        ),
-        ({"drop_path": 1.0}, "drop_path must be below 1, got 1.0"),
-        ({"layer_norm_eps": 0}, "layer_norm_eps must be above 0, got 0"),
-    ],
-)
-def test_block_refuses(options, message):
-    with refuses(ValueError, message):
-        make_block(**options)
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_block_refuses_tokens_of_another_width(norm_first):
-    with refuses(ValueError, "x must have d_model = 7 features, got 8"):
-        make_block(norm_first=norm_first)(draw(2, 5, 8))
 
 
 def make_decoder_block(cross_width=7, mlp_width=7, **options):
@@ -285,43 +228,3 @@ def test_pre_norm_is_the_default_of_a_decoder_block_too():
     assert block.norm_first
     assert block.norm1.eps == block.norm2.eps == block.norm3.eps == 1e-6
     assert make_decoder_block(layer_norm_eps=0.1).norm3.eps == 0.1
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        (
-            {"cross_width": 6},
-            ValueError,
-            "cross_attn must have the d_model of attn, 7, got 6",
-        ),
-        (
-            {"mlp_width": 8},
-            ValueError,
-            "mlp must have the d_model of attn, 7, got 8",
-        ),
-        (
-            {"norm_first": 1},
-            TypeError,
-            "norm_first must be True or False, got 1",
-        ),
-        (
-            {"drop_path": 1.0},
-            ValueError,
-            "drop_path must be below 1, got 1.0",
-        ),
-        (
-            {"layer_norm_eps": 0},
-            ValueError,
-            "layer_norm_eps must be above 0, got 0",
-        ),
-    ],
-)
-def test_decoder_block_refuses(options, error, message):
-    with refuses(error, message):
-        make_decoder_block(**options)
-
-
-def test_decoder_block_refuses_a_memory_of_another_batch():
-    with refuses(ValueError, "memory must have the batch of x, 2, got 3"):
-        make_decoder_block()(draw(2, 5, 7), draw(3, 4, 7))

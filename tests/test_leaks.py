@@ -266,98 +266,20 @@ class Unsteady:
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "message"),
+    ("changes", "message"),
     [
-        ({"function": 3}, TypeError, "function must be callable, got 3"),
-        ({"inputs": [1]}, TypeError, "inputs must be a tensor, got list"),
-        ({"inputs": REAL}, TypeError, "inputs must hold ids or real numbers"),
-        ({"inputs": TOKENS[0, 0]}, ValueError, "inputs must be (batch, len"),
-        (
-            {"inputs": TOKENS[:, :0]},
-            ValueError,
-            "with at least one token, got",
-        ),
-        ({"inputs": IDS}, ValueError, "alternatives must be given for ids"),
-        (
-            {"inputs": IDS, "alternatives": [4, 4]},
-            ValueError,
-            "alternatives must hold two different ids, got [4, 4]",
-        ),
-        (
-            {"inputs": IDS, "alternatives": [4, 4.5]},
-            TypeError,
-            "alternatives[1] must be an integer, got 4.5",
-        ),
-        ({"alternatives": [4, 5]}, TypeError, "alternatives are for ids, got"),
-        ({"noise": 0}, ValueError, "noise must be above 0, got 0"),
-        ({"noise": 1e-30}, ValueError, "noise must change every number of"),
-        ({"seed": "a"}, TypeError, "seed must be an integer, got 'a'"),
-        ({"training": 1}, TypeError, "training must be True or False, got 1"),
-        ({"training": True}, ValueError, "model must be given for training"),
-        (
-            {"function": lambda x: x.long()},
-            TypeError,
-            "outputs must hold float",
-        ),
-        (
-            {"function": lambda x: x[:1]},
-            ValueError,
-            "outputs must be (batch, ",
-        ),
-        (
-            {"function": lambda x: x.sum()},
-            ValueError,
-            "outputs must be (batch",
-        ),
-        ({"function": lambda x: x / 0 * 0}, ValueError, "outputs must be num"),
+        ({"training": True}, "model must be given for training"),
         (
             {"function": Unsteady(lambda x, n: x * n)},
-            ValueError,
             "function must repeat its outputs, but two equal runs differ",
         ),
         (
             {"function": Unsteady(lambda x, n: x[:, : 7 - n])},
-            ValueError,
             "outputs must keep their shape (2, 5, 6), got (2, 4, 6)",
         ),
     ],
 )
-def test_leaks_refuses(changes, error, message):
+def test_leaks_refuses(changes, message):
     arguments = {"function": lambda x: x, "inputs": TOKENS} | changes
-    with refuses(error, message):
-        leaks(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"real": MASK}, ValueError, "real must have the axes (batch posit"),
-        ({"real": IDS}, TypeError, "real must be boolean, got dtype"),
-        (
-            {"real": REAL[:, :3]},
-            ValueError,
-            "real must be (batch, position) =",
-        ),
-        ({"real": IDS > -1}, ValueError, "real must mark some padding, got"),
-        ({"counted": REAL[:1]}, ValueError, "counted must be (batch, positi"),
-        ({"counted": IDS < 0}, ValueError, "counted must hold an output, got"),
-        ({"inputs": REAL}, TypeError, "inputs must hold ids or real numbers"),
-    ],
-)
-def test_padding_leak_refuses(changes, error, message):
-    arguments = {"function": lambda x: x, "inputs": TOKENS, "real": REAL}
-    with refuses(error, message):
-        padding_leak(**(arguments | changes))
-
-
-@pytest.mark.parametrize(
-    ("shape", "message"),
-    [
-        ((5,), "changes must have the axes (perturbed output)"),
-        ((5, 3), "changes must have as many outputs as inputs, at least one"),
-        ((0, 0), "changes must have as many outputs as inputs, at least one"),
-    ],
-)
-def test_future_leak_refuses(shape, message):
     with refuses(ValueError, message):
-        future_leak(torch.zeros(shape))
+        leaks(**arguments)

@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 import torch
-from helpers import refuses
 
 from vitedu.letters import copy_task, reverse_task
 
@@ -71,27 +70,3 @@ def test_the_seed_decides_and_nothing_else_does():
     assert sources(reverse_task(**SMALL)[0]) == first
     assert torch.equal(torch.get_rng_state(), state)
     assert sources(copy_task(**SMALL, seed=1)[0]) != first
-
-
-@pytest.mark.parametrize("task", [copy_task, reverse_task])
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"num_train": 0}, ValueError, "num_train must be at least 1, got 0"),
-        ({"num_test": 1.5}, TypeError, "num_test must be an integer, got 1.5"),
-        ({"num_symbols": 2.5}, TypeError, "num_symbols must be an integer"),
-        ({"num_symbols": 27}, ValueError, "num_symbols must be at most 26"),
-        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
-        ({"lengths": 3}, TypeError, "lengths must be (fewest, most), got 3"),
-        ({"lengths": (0, 3)}, ValueError, "lengths[0] must be at least 1"),
-        ({"lengths": (3, 2)}, ValueError, "lengths[1] must be at least 3"),
-        (
-            {"num_symbols": 8, "lengths": (1, 2)},
-            ValueError,
-            "at most half of the 72 different sequences, got 31 + 17",
-        ),
-    ],
-)
-def test_the_tasks_refuse(task, change, error, message):
-    with refuses(error, message):
-        task(**(SMALL | change))

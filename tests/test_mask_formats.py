@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import PROPERTY, assert_all_close, draw, gradients, refuses
+from helpers import PROPERTY, assert_all_close, draw, gradients
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
@@ -25,7 +25,6 @@ from vitedu.mask_formats import (
     to_key_padding,
     to_multihead,
 )
-from vitedu.masks import causal_mask
 
 BATCH, HEADS, QUERY, KEY, HEAD_DIM = 2, 3, 5, 7, 11
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -308,155 +307,3 @@ def test_dead_rows_in_a_model_of_hugging_face(attention):
     mean = values[0].mean(dim=0).expand(KEY, -1)
     expected = mean if attention == "eager" else torch.zeros(KEY, 12).double()
     assert_all_close((out[0],), (expected,))
-
-
-@pytest.mark.parametrize("function", [to_key_padding, to_hugging_face])
-@pytest.mark.parametrize(
-    "mask", [causal_mask(KEY), random_mask(1, HEADS, 1, KEY)]
-)
-def test_padding_formats_hold_no_other_mask(function, mask):
-    with refuses(
-        ValueError,
-        "mask must be the same for every head and query to fit (batch, key), "
-        f"got shape {tuple(mask.shape)}",
-    ):
-        function(mask, batch=BATCH)
-
-
-FLOATS = torch.ones(1, 1, QUERY, KEY).tril()
-
-
-@pytest.mark.parametrize(
-    ("mask", "error", "message"),
-    [
-        (FLOATS, ValueError, "the smallest number of torch.float32, got 1.0"),
-        (-1e9 * FLOATS, ValueError, "torch.float32, got -1000000000.0"),
-        (FLOATS * torch.nan, ValueError, "of torch.float32, got nan"),
-        (FLOATS.bool(), TypeError, "mask must hold floating-point numbers"),
-        (0 * FLOATS[0], ValueError, "mask must have the axes (batch heads"),
-        (
-            to_additive(causal_mask(3), hidden="min").double(),
-            ValueError,
-            "the smallest number of torch.float64, got -3.4",
-        ),
-    ],
-)
-def test_from_additive_refuses(mask, error, message):
-    with refuses(error, message):
-        from_additive(mask)
-
-
-BOOLS = FLOATS.bool()
-PADDING = torch.tensor([[1, 1, 0]])
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: from_fused(FLOATS), TypeError, "mask must be a boolean ten"),
-        (lambda: from_fused([[1]]), TypeError, "boolean tensor, got list"),
-        (lambda: from_fused(BOOLS[0]), ValueError, "mask must have the axes"),
-        (
-            lambda: from_multihead(FLOATS[0], num_heads=1),
-            TypeError,
-            "attn_mask must be a boolean tensor, got torch.float32",
-        ),
-        (
-            lambda: from_multihead(BOOLS, num_heads=1),
-            ValueError,
-            "attn_mask must have the axes (batch*heads query key), got shape",
-        ),
-        (
-            lambda: from_multihead(BOOLS[0], num_heads=2),
-            ValueError,
-            "batch*heads must be divisible by num_heads, got batch*heads=1",
-        ),
-        (
-            lambda: from_multihead(BOOLS[0], num_heads=0),
-            ValueError,
-            "num_heads must be at least 1, got 0",
-        ),
-        (
-            lambda: from_key_padding(PADDING),
-            TypeError,
-            "key_padding_mask must be a boolean tensor, got torch.int64",
-        ),
-        (
-            lambda: from_key_padding(BOOLS),
-            ValueError,
-            "key_padding_mask must have the axes (batch key), got shape",
-        ),
-        (
-            lambda: from_hugging_face(PADDING.bool()),
-            TypeError,
-            "attention_mask must hold the integers 0 and 1, got dtype torch.b",
-        ),
-        (
-            lambda: from_hugging_face(PADDING.float()),
-            TypeError,
-            "attention_mask must hold the integers 0 and 1, got dtype torch.f",
-        ),
-        (
-            lambda: from_hugging_face(PADDING + 1),
-            ValueError,
-            "attention_mask must hold 0 and 1 only, got 2",
-        ),
-        (
-            lambda: from_hugging_face(PADDING[0]),
-            ValueError,
-            "attention_mask must have the axes (batch key), got shape (3,)",
-        ),
-        (
-            lambda: to_additive(BOOLS, torch.int64),
-            ValueError,
-            "dtype must be one of (torch.float16, torch.bfloat16",
-        ),
-        (
-            lambda: to_additive(BOOLS, hidden="-1e9"),
-            ValueError,
-            "hidden must be one of ('-inf', 'min'), got '-1e9'",
-        ),
-        (
-            lambda: to_multihead(BOOLS, batch=1, num_heads=2, query=3),
-            ValueError,
-            "mask must fit (batch|1, heads|1, query|1, key) = (1, 2, 3, 7)",
-        ),
-        (
-            lambda: to_multihead(BOOLS, batch=1, num_heads=2.0, query=5),
-            TypeError,
-            "num_heads must be an integer, got 2.0",
-        ),
-        (
-            lambda: to_key_padding(BOOLS.expand(3, 1, 5, 7), batch=2),
-            ValueError,
-            "mask must fit (batch|1, heads|1, query|1, key) = (2, 1, 5, 7)",
-        ),
-        (
-            lambda: to_hugging_face(BOOLS, batch=0),
-            ValueError,
-            "batch must be at least 1, got 0",
-        ),
-    ],
-)
-def test_formats_refuse(call, error, message):
-    with refuses(error, message):
-        call()
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        to_fused,
-        to_additive,
-        lambda mask: to_multihead(mask, batch=1, num_heads=1, query=QUERY),
-        lambda mask: to_key_padding(mask, batch=1),
-        lambda mask: to_hugging_face(mask, batch=1),
-    ],
-)
-def test_only_our_format_goes_out(function):
-    with refuses(TypeError, "mask must be boolean (True = may attend), got"):
-        function(FLOATS)
-    with refuses(ValueError, "mask must have the axes (batch heads query key"):
-        function(BOOLS[0])
-    with refuses(TypeError, "mask must be a tensor, got list"):
-        function([True])

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from configs import vit_configs
-from helpers import PROPERTY, refuses
+from helpers import PROPERTY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -170,56 +170,3 @@ def test_adam_and_the_gradients_are_three_times_the_parameters():
 def test_a_transformer_has_a_state_too():
     expected = training_state_bytes(TransformerConfig.base())
     assert expected["parameters"] == 4 * 63_047_680
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (
-            lambda: activation_bytes(TransformerConfig.base()),
-            TypeError,
-            "config must be a ViTConfig, got TransformerConfig",
-        ),
-        (
-            lambda: activation_bytes(ViTConfig(), batch_size=0),
-            ValueError,
-            "batch_size must be at least 1, got 0",
-        ),
-        (
-            lambda: activation_bytes(ViTConfig(), fused=1),
-            TypeError,
-            "fused must be True or False, got 1",
-        ),
-        (
-            lambda: activation_bytes(
-                ViTConfig(attention_dropout=0.1), fused=True
-            ),
-            ValueError,
-            "fused must be False with dropout on the attention weights, "
-            "got True and attention_dropout=0.1",
-        ),
-        (
-            lambda: activation_bytes(ViTConfig(value_dim=7)),
-            ValueError,
-            "value_dim must be head_dim, 64, got 7",
-        ),
-        (
-            lambda: attention_map_bytes(12, 0),
-            ValueError,
-            "num_tokens must be at least 1, got 0",
-        ),
-        (
-            lambda: attention_map_bytes(1.5, 3),
-            TypeError,
-            "num_heads must be an integer, got 1.5",
-        ),
-        (
-            lambda: training_state_bytes(None),
-            TypeError,
-            "config must be a ViTConfig or a TransformerConfig, got NoneType",
-        ),
-    ],
-)
-def test_refuses(call, error, message):
-    with refuses(error, message):
-        call()

@@ -5,7 +5,6 @@ from collections import Counter
 import cn2an
 import pytest
 import torch
-from helpers import refuses
 from num2words import num2words
 
 from vitedu.numerals import (
@@ -156,48 +155,3 @@ def test_the_seed_decides_and_nothing_else_does():
     task = numeral_task(num_train=5, num_test=3)
     other = numeral_task(num_train=5, num_test=3, seed=1)
     assert task[0].words != other[0].words
-
-
-@pytest.mark.parametrize("write", [chinese_numeral, english_numeral])
-def test_the_numerals_refuse(write):
-    with refuses(ValueError, "number must be at most 100000000, got 10000000"):
-        write(LARGEST + 1)
-    with refuses(ValueError, "number must be at least 0, got -1"):
-        write(-1)
-    for wrong in (5.0, "5", True, None):
-        with refuses(TypeError, f"number must be an integer, got {wrong!r}"):
-            write(wrong)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"count": 0}, ValueError, "count must be at least 1, got 0"),
-        ({"largest": 0}, ValueError, "largest must be at least 1, got 0"),
-        ({"largest": 10**9}, ValueError, "largest must be at most 100000000"),
-        ({"zero_rate": 1}, ValueError, "zero_rate must be below 1, got 1"),
-        ({"seed": "a"}, TypeError, "seed must be an integer, got 'a'"),
-        ({"exclude": 7}, TypeError, "exclude must be a Collection, got int"),
-        (
-            {"count": 101, "largest": 99},
-            ValueError,
-            "largest=99 that zero_rate=0.0 and exclude leave; got 101, found",
-        ),
-    ],
-)
-def test_draw_numbers_refuses(change, error, message):
-    with refuses(error, message):
-        draw_numbers(**({"count": 5} | change))
-
-
-def test_pairs_and_task_refuse():
-    with refuses(TypeError, "numbers must be an Iterable, got int"):
-        numeral_pairs(5)
-    with refuses(ValueError, "sentences must hold at least one pair"):
-        numeral_pairs([])
-    with refuses(TypeError, "joint must be True or False, got 1"):
-        numeral_vocabularies(joint=1)
-    with refuses(ValueError, "num_test must be at least 1, got 0"):
-        numeral_task(num_test=0)
-    with refuses(ValueError, "num_train must be at least 1, got 0"):
-        numeral_task(num_train=0)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from helpers import PROPERTY, assert_all_close, draw, gradients, refuses
+from helpers import PROPERTY, assert_all_close, draw, gradients
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,72 +59,6 @@ def test_gradients_go_back_to_their_pixels():
     assert torch.equal(gradient, unpatchify(upstream, 2, (2, 3)))
 
 
-@pytest.mark.parametrize(
-    ("shape", "size", "message"),
-    [
-        (
-            (1, 3, 7, 8),
-            4,
-            "height must be divisible by patch_size, "
-            "got height=7 and patch_size=4",
-        ),
-        (
-            (1, 3, 8, 7),
-            4,
-            "width must be divisible by patch_size, "
-            "got width=7 and patch_size=4",
-        ),
-        ((3, 8, 8), 4, "images must have the axes (batch channel height"),
-        ((1, 3, 8, 8), 0, "patch_size must be at least 1, got 0"),
-        ((1, 3, 8, 8), (4, 0), "patch_size[1] must be at least 1, got 0"),
-        (
-            (1, 3, 8, 8),
-            (4, 3),
-            "width must be divisible by patch_size, "
-            "got width=8 and patch_size=3",
-        ),
-    ],
-)
-def test_patchify_refuses(shape, size, message):
-    with refuses(ValueError, message):
-        patchify(torch.zeros(shape), size)
-
-
-def test_patchify_refuses_other_types():
-    with refuses(TypeError, "patch_size must be an integer, got 2.0"):
-        patchify(torch.zeros(1, 3, 8, 8), 2.0)
-    with refuses(TypeError, "images must be a tensor, got list"):
-        patchify([[[[0.0]]]], 1)
-
-
-@pytest.mark.parametrize(
-    ("shape", "grid", "message"),
-    [
-        (
-            (1, 6, 12),
-            (2, 2),
-            "patches must hold grid_size[0] * grid_size[1] = 2 * 2 rows, "
-            "got 6",
-        ),
-        (
-            (1, 6, 13),
-            (2, 3),
-            "values must be divisible by pixels, got values=13 and pixels=4",
-        ),
-        ((6, 12), (2, 3), "patches must have the axes (batch patch values)"),
-        ((1, 6, 12), (-2, -3), "grid_size[0] must be at least 1, got -2"),
-    ],
-)
-def test_unpatchify_refuses(shape, grid, message):
-    with refuses(ValueError, message):
-        unpatchify(torch.zeros(shape), 2, grid)
-
-
-def test_unpatchify_refuses_a_grid_that_is_no_pair():
-    with refuses(TypeError, "grid_size must be (rows, columns), got 6"):
-        unpatchify(torch.zeros(1, 6, 12), 2, 6)
-
-
 def make_embed(method="convolution", sizes=(10, 5), **options):
     torch.manual_seed(0)
     return PatchEmbed(*sizes, 3, 7, method=method, **options).double()
@@ -164,62 +98,3 @@ def test_the_norm_follows_the_projection():
     expected = tokens / (variance + 0.1).sqrt()
     expected = expected * embed.norm.weight + embed.norm.bias
     assert_all_close((embed(images),), (expected,))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((10, 3, 3, 7), "image_size must be divisible by patch_size"),
-        ((0, 3, 3, 7), "image_size must be at least 1, got 0"),
-        ((10, 0, 3, 7), "patch_size must be at least 1, got 0"),
-        ((10, 5, 0, 7), "num_channels must be at least 1, got 0"),
-        ((10, 5, 3, -7), "d_model must be at least 1, got -7"),
-        (((10, 0), 5, 3, 7), "image_size[1] must be at least 1, got 0"),
-        (
-            ((10, 12), 5, 3, 7),
-            "image_size must be divisible by patch_size, "
-            "got image_size=12 and patch_size=5",
-        ),
-    ],
-)
-def test_patch_embed_refuses_sizes(arguments, message):
-    with refuses(ValueError, message):
-        PatchEmbed(*arguments)
-
-
-def test_patch_embed_refuses_other_arguments():
-    with refuses(TypeError, "d_model must be an integer, got 7.0"):
-        PatchEmbed(10, 5, 3, 7.0)
-    with refuses(
-        ValueError,
-        "method must be one of ('convolution', 'linear'), got 'fft'",
-    ):
-        PatchEmbed(10, 5, 3, 7, method="fft")
-    with refuses(
-        TypeError,
-        "image_size must be a side or (height, width), got (1, 2, 3)",
-    ):
-        PatchEmbed((1, 2, 3), 5, 3, 7)
-    with refuses(TypeError, "norm must be True or False, got 'layer'"):
-        PatchEmbed(10, 5, 3, 7, norm="layer")
-    with refuses(ValueError, "layer_norm_eps must be above 0, got 0"):
-        PatchEmbed(10, 5, 3, 7, layer_norm_eps=0)
-
-
-@pytest.mark.parametrize("shape", [(1, 3, 15, 10), (1, 1, 10, 10)])
-@pytest.mark.parametrize("method", ["convolution", "linear"])
-def test_patch_embed_refuses_other_images(shape, method):
-    with refuses(
-        ValueError,
-        "images must have (channel, height, width) = (3, 10, 10), "
-        f"got {shape[1:]}",
-    ):
-        make_embed(method)(torch.zeros(shape, dtype=torch.float64))
-
-
-def test_patch_embed_refuses_pixels_that_are_bytes():
-    with refuses(
-        TypeError,
-        "images must hold floating-point numbers, got dtype torch.uint8",
-    ):
-        make_embed()(torch.zeros(1, 3, 10, 10, dtype=torch.uint8))

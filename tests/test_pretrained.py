@@ -588,26 +588,6 @@ def test_settings_that_are_damaged(path, text, error, message):
         config_of(path, **({} if "num" in text else {"num_heads": 2}))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"path": 3}, "path must be a path, got 3"),
-        ({"config": SIZES}, "config must be a ViTConfig, got dict"),
-        ({"resize_positions": 1}, "resize_positions must be True or False"),
-        ({"new_head": None}, "new_head must be True or False, got None"),
-    ],
-)
-def test_refuses_other_arguments(path, arguments, message):
-    with refuses(TypeError, message):
-        load_vit(**({"path": path, "config": CONFIG} | arguments))
-
-
-def test_saves_no_other_model(path):
-    with refuses(TypeError, "model must be a VisionTransformer, got Linear"):
-        save_vit(path, torch.nn.Linear(2, 3))
-    assert not path.exists()
-
-
 def test_a_head_that_was_put_in_is_not_saved(path):
     model = VisionTransformer(CONFIG)
     model.head = torch.nn.Linear(14, 3)
@@ -674,11 +654,6 @@ def test_a_guess_of_the_heads_says_so(path, width):
     with pytest.warns(UserWarning, match=f"num_heads={width // 64} is a gue"):
         assert config_of(path).num_heads == width // 64
     assert config_of(path, num_heads=2) == config
-
-
-def test_saves_to_no_other_place():
-    with refuses(TypeError, "path must be a path, got 3"):
-        save_vit(3, VisionTransformer(CONFIG))
 
 
 @pytest.mark.parametrize("kind", ["timm", "authors"])

@@ -21,7 +21,7 @@ from valid_calls import CALLS, EXEMPT
 import vitedu
 
 DRAWN = settings(
-    max_examples=16,
+    max_examples=32,
     deadline=None,
     derandomize=True,
     database=None,

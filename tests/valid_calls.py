@@ -5,7 +5,9 @@ value and the kind of values that are wrong (`wrong_values`). EXEMPT says of
 the rest why it is not here.
 """
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -121,6 +123,7 @@ BATCH, HEADS, QUERY, KEY, DIM, VALUE, WIDTH = 2, 3, 5, 7, 11, 13, 6
 VOCABULARY = 17
 MASK = torch.ones(BATCH, HEADS, QUERY, KEY, dtype=torch.bool)
 SELF_MASK = torch.ones(BATCH, HEADS, QUERY, QUERY, dtype=torch.bool)
+NOT_PER_KEY = SELF_MASK.tril(), draw(BATCH, HEADS, 1, KEY) > 0.5
 SRC = torch.arange(BATCH * KEY).reshape(BATCH, KEY) + 1
 TGT = torch.arange(BATCH * QUERY).reshape(BATCH, QUERY) + 1
 VIT = config.ViTConfig(
@@ -141,6 +144,7 @@ SEQ2SEQ = config.TransformerConfig(
     d_ff=5,
 )
 IMAGES = draw(BATCH, 3, 6, 9)
+COLOURLESS = "I;16", "I", "F"
 LABELS = torch.tensor([1, 3])
 GRID = (2, 3)
 MAPS = torch.rand(BATCH, HEADS, 7, 7).softmax(-1)
@@ -694,27 +698,53 @@ CALLS = {
     ),
     "leaks.leaks": call(
         leaks.leaks,
-        function=(nn.Identity(), not_a(type)),
-        inputs=(draw(BATCH, 3, 2), values(None, 3, "x", [3], draw(3))),
-        alternatives=(None, values(range(3), [1, 2])),
+        function=(
+            torch.Tensor.float,
+            both(
+                not_a(type),
+                values(
+                    *(lambda x: x, lambda x: x[:1] / 1, lambda x: x / 0 * 0),
+                    lambda x: x.sum() / 1,
+                ),
+            ),
+            ("outputs",),
+        ),
+        inputs=(
+            SRC,
+            values(*(None, 3, "x", [3]), SRC > 1, SRC[0], SRC[:, :0], draw(2)),
+        ),
+        alternatives=((1, 2), values(None, 3, [4, 4], [4, 4.5], {1, 2})),
         model=(None, not_a(type(None))),
         training=(None, boolean(optional=True)),
         noise=(1.0, number(above=0)),
         seed=(0, seed()),
     ),
     "leaks.future_leak": call(
-        leaks.future_leak, changes=(draw(3, 3), floats(0, 1))
+        leaks.future_leak,
+        changes=(draw(3, 3), both(floats(0, 1), values(draw(0, 0)))),
     ),
     "leaks.padding_leak": call(
         leaks.padding_leak,
         function=(nn.Identity(), not_a(type)),
-        inputs=(draw(BATCH, 3, 2), values(None, 3, "x", [3], draw(3))),
-        real=(torch.tensor([[True] * 3, [True, False, False]]), truths(0, 1)),
-        counted=(None, values(3, "x", torch.ones(2, 3), MASK)),
+        inputs=(
+            draw(BATCH, 3, 2),
+            values(None, 3, "x", [3], draw(3), draw(BATCH, 3) > 0),
+        ),
+        real=(
+            torch.tensor([[True] * 3, [True, False, False]]),
+            both(truths(0, 1), values(draw(BATCH, 3) > -1)),
+        ),
+        counted=(
+            None,
+            values(
+                *(3, "x", torch.ones(2, 3), MASK),
+                *(draw(1, 3) > -1, draw(BATCH, 3) > 1),
+            ),
+        ),
         alternatives=(None, values(range(3), [1, 2])),
         model=(None, not_a(type(None))),
         training=(None, boolean(optional=True)),
-        noise=(1.0, number(above=0)),
+        noise=(1.0, both(number(above=0), values(1e-30))),
         seed=(0, seed()),
     ),
     "letters.copy_task": call(letters.copy_task, **letter_fields()),
@@ -739,7 +769,7 @@ CALLS = {
     ),
     "mask_formats.to_key_padding": call(
         mask_formats.to_key_padding,
-        mask=(MASK, truths(0)),
+        mask=(MASK, both(truths(0), values(*NOT_PER_KEY))),
         batch=(BATCH, both(size(), values(3)), ("mask",)),
     ),
     "mask_formats.from_key_padding": call(
@@ -748,7 +778,7 @@ CALLS = {
     ),
     "mask_formats.to_hugging_face": call(
         mask_formats.to_hugging_face,
-        mask=(MASK, truths(0)),
+        mask=(MASK, both(truths(0), values(*NOT_PER_KEY))),
         batch=(BATCH, both(size(), values(3)), ("mask",)),
     ),
     "mask_formats.from_hugging_face": call(
@@ -765,7 +795,11 @@ CALLS = {
         mask_formats.from_additive,
         mask=(
             torch.zeros(BATCH, HEADS, QUERY, KEY),
-            both(floats(), values(MASK.float(), -1e9 * MASK)),
+            both(
+                floats(),
+                values(MASK.float(), -1e9 * MASK, math.nan * MASK),
+                values(mask_formats.to_additive(~MASK, hidden="min").double()),
+            ),
         ),
     ),
     "masks.causal_mask": call(
@@ -798,9 +832,13 @@ CALLS = {
     ),
     "memory.activation_bytes": call(
         memory.activation_bytes,
-        config=(VIT, both(not_a(), values(SEQ2SEQ))),
+        config=(
+            replace(VIT, attention_dropout=0.1),
+            both(not_a(), values(SEQ2SEQ, replace(VIT, value_dim=7))),
+            ("value_dim",),
+        ),
         batch_size=(2, size()),
-        fused=(False, boolean()),
+        fused=(False, both(boolean(), values(True))),
     ),
     "notebook.set_up": call(
         notebook.set_up,
@@ -853,12 +891,16 @@ CALLS = {
     ),
     "numerals.numeral_pairs": call(
         numerals.numeral_pairs,
-        numbers=([5, 7], items(size(0, below=10**8 + 1)), ("number",)),
+        numbers=(
+            [5, 7],
+            both(items(size(0, below=10**8 + 1)), values([])),
+            ("number", "sentences"),
+        ),
         joint=(False, boolean()),
     ),
     "numerals.draw_numbers": call(
         numerals.draw_numbers,
-        count=(3, size()),
+        count=(3, both(size(), values(101))),
         largest=(99, both(size(), values(10**8 + 1))),
         zero_rate=(0.1, rate()),
         exclude=((), values(None, 3, 0.5, True)),
@@ -908,12 +950,11 @@ CALLS = {
     ),
     "photographs.Normalisation": call(
         photographs.Normalisation,
-        mean=((0.5, 0.5, 0.5), items(number())),
+        mean=((0.5, 0.5, 0.5), both(items(number()), values((0.5, 0.5)))),
         std=((0.5, 0.5, 0.5), items(number(above=0))),
     ),
     "photographs.Normalisation.apply": call(
-        photographs.IMAGENET.apply,
-        pixels=(draw(3, 5, 7), floats(0)),
+        photographs.IMAGENET.apply, pixels=(draw(3, 5, 7), picture())
     ),
     "photographs.Normalisation.undo": call(
         photographs.IMAGENET.undo, images=(draw(3, 5, 7), picture())
@@ -922,13 +963,24 @@ CALLS = {
         photographs.photograph, name=("china", choice("china", "flower"))
     ),
     "photographs.rgb_pixels": call(
-        photographs.rgb_pixels, image=(Image.new("RGB", (5, 7)), not_a())
+        photographs.rgb_pixels,
+        image=(
+            Image.new("RGB", (5, 7)),
+            both(not_a(), values(*(Image.new(x, (2, 2)) for x in COLOURLESS))),
+        ),
     ),
     "photographs.model_input": call(
         photographs.model_input,
-        pixels=(draw(3, 5, 7), both(floats(0), values(draw(3, 5, 7) * 3))),
+        pixels=(
+            draw(3, 5, 7),
+            both(
+                floats(0),
+                values(draw(3, 5, 7) * 3, draw(3, 5, 7) * math.nan),
+                values(draw(3, 5, 7) - 0.5, draw(3, 0, 7)),
+            ),
+        ),
         image_size=(4, size()),
-        crop_share=(1.0, both(number(above=0), values(1.1))),
+        crop_share=(1.0, both(number(above=0), values(1.1, 1e-300))),
         normalisation=(photographs.IMAGENET, not_a()),
     ),
     "plots.new_figure": call(

@@ -93,6 +93,7 @@ def pair(alone: bool):
     wrong = [st.tuples(good, bad), st.tuples(bad, good), st.tuples(good)]
     wrong += [st.tuples(good, good, good), _others(), st.text()]
     wrong.append(st.integers(max_value=0) if alone else st.integers())
+    wrong.append(st.sampled_from([(0, 3), (3, 0), (-2, -3)]))
     return lambda _: st.one_of(*wrong)
 
 
