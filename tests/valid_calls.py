@@ -711,7 +711,7 @@ CALLS = {
         ),
         inputs=(
             SRC,
-            values(*(None, 3, "x", [3]), SRC > 1, SRC[0], SRC[:, :0], draw(2)),
+            values(None, 3, "x", [3], SRC > 1, SRC * 1j, SRC[0], SRC[:, :0]),
         ),
         alternatives=((1, 2), values(None, 3, [4, 4], [4, 4.5], {1, 2})),
         model=(None, not_a(type(None))),
