@@ -136,15 +136,6 @@ def test_half_precision_changes_little(name):
     assert 0 < (found - expected).abs().max() < 0.05
 
 
-def test_train_config_refuses():
-    with refuses(ValueError, "accumulation must be at least 1, got 0"):
-        TrainConfig(num_epochs=1, accumulation=0)
-    with refuses(TypeError, "accumulation must be an integer, got 2.0"):
-        TrainConfig(num_epochs=1, accumulation=2.0)
-    with refuses(ValueError, "precision must be one of ('float32', 'bfloat16"):
-        TrainConfig(num_epochs=1, precision="float16")
-
-
 def test_a_batch_in_which_nothing_counts():
     data = TensorDataset(torch.ones(4, 1), torch.tensor([1, 0, 0, 0]))
     config = TrainConfig(num_epochs=4, pad_id=0)
@@ -222,16 +213,6 @@ def test_decoding_keeps_each_key_once_while_blocks_recompute():
     assert len(cache) == 1
 
 
-def test_recompute_blocks_refuses():
-    with refuses(TypeError, "model must be a Module, got str"):
-        recompute_blocks("model")
-    with refuses(
-        ValueError,
-        "model must hold an EncoderBlock or a DecoderBlock, got Linear",
-    ):
-        recompute_blocks(nn.Linear(1, 1))
-
-
 @pytest.mark.parametrize("recompute", [False, True])
 @each_model
 def test_a_model_stays_on_its_device(name, recompute):
@@ -291,8 +272,6 @@ def test_choose_device_refuses(machine):
         "got 'cuda': PyTorch sees no CUDA device",
     ):
         choose_device("cuda")
-    with refuses(ValueError, "device must be one of ('cpu', 'cuda', 'mps', "):
-        choose_device("gpu")
 
 
 def test_set_up_chooses_the_device_of_a_chapter(monkeypatch):

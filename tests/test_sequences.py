@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 import torch
-from helpers import PROPERTY, refuses
+from helpers import PROPERTY
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,96 +123,3 @@ def test_batches_leave_the_global_generator_alone():
     state = torch.get_rng_state()
     list(pair_batches(numbered(5), batch_size=2, seed=0))
     assert torch.equal(torch.get_rng_state(), state)
-
-
-@pytest.mark.parametrize(
-    ("words", "error", "message"),
-    [
-        (("a", "a"), ValueError, "words must differ from each other"),
-        (("<eos>",), ValueError, "and from ('<pad>', '<bos>', '<eos>')"),
-        ("ab", TypeError, "words must be a tuple of strings, got 'ab'"),
-        ((1,), TypeError, "words must be a tuple of strings, got (1,)"),
-    ],
-)
-def test_vocabulary_refuses(words, error, message):
-    with refuses(error, message):
-        Vocabulary(words)
-
-
-def test_unknown_words_and_ids_are_named():
-    with refuses(ValueError, "must be in the vocabulary, got 'four'"):
-        ENGLISH.encode(["one", "four"])
-    with refuses(ValueError, "id must be below 6, got 6"):
-        ENGLISH.decode([3, 6])
-    with refuses(ValueError, "id must be at least 0, got -1"):
-        ENGLISH.decode([-1])
-    with refuses(TypeError, "id must be an integer, got 3.0"):
-        ENGLISH.decode([3.0])
-    with refuses(TypeError, "ids must be a Sequence or Tensor, got int"):
-        ENGLISH.decode(3)
-    with refuses(TypeError, "words must be an Iterable, got int"):
-        ENGLISH.encode(3)
-
-
-@pytest.mark.parametrize(
-    ("sentences", "message"),
-    [
-        ([], "sentences must hold at least one pair, got none"),
-        ([("一", []), ("", ["one"])], "source 1 must hold a word, got none"),
-        ([("一", ["six"])], "got 'six'"),
-        ([("七", ["one"])], "got '七'"),
-    ],
-)
-def test_encode_refuses(sentences, message):
-    with refuses(ValueError, message):
-        Pairs.encode(sentences, CHINESE, ENGLISH)
-
-
-@pytest.mark.parametrize("argument", range(3))
-def test_encode_refuses_other_types(argument):
-    arguments = [SENTENCES, CHINESE, ENGLISH]
-    arguments[argument] = 5
-    name = ("sentences", "src_vocabulary", "tgt_vocabulary")[argument]
-    with refuses(TypeError, f"{name} must be a"):
-        Pairs.encode(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"src": PAIRS.src[0]}, ValueError, "src must have the axes (batch"),
-        ({"tgt": PAIRS.tgt[:2]}, ValueError, "row per row of src, 3, got 2"),
-        ({"src": PAIRS.src + 1}, ValueError, "src must lie in 0 to 6, got"),
-        ({"src": PAIRS.src.int()}, TypeError, "src must hold int64, got"),
-        ({"tgt": PAIRS.tgt.float()}, TypeError, "tgt must hold integer ids"),
-        (
-            {"src_vocabulary": ("a",)},
-            TypeError,
-            "src_vocabulary must be a Vocabulary, got ('a',)",
-        ),
-    ],
-)
-def test_pairs_refuse(change, error, message):
-    fields = {
-        "src": PAIRS.src,
-        "tgt": PAIRS.tgt,
-        "src_vocabulary": CHINESE,
-        "tgt_vocabulary": ENGLISH,
-    }
-    with refuses(error, message):
-        Pairs(**(fields | change))
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"pairs": [1]}, TypeError, "pairs must be a Pairs, got list"),
-        ({"batch_size": 4}, ValueError, "at most the 3 pairs, got 4"),
-        ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
-        ({"batch_size": 1.0}, TypeError, "batch_size must be an integer"),
-        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
-    ],
-)
-def test_pair_batches_refuses(change, error, message):
-    with refuses(error, message):
-        pair_batches(**({"pairs": PAIRS, "batch_size": 2, "seed": 0} | change))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from helpers import assert_all_close, refuses
+from helpers import assert_all_close
 
 from vitedu.positional import sinusoidal_table, sinusoidal_table_2d
 
@@ -107,40 +107,3 @@ def test_the_features_of_two_dimensions_are_those_of_the_source():
     order = [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]
     found = sinusoidal_table_2d((3, 5), 12, **EXACT)
     assert_all_close((found[:, order],), (expected,))
-
-
-@pytest.mark.parametrize(
-    ("length", "d_model", "options", "error", "message"),
-    [
-        (0, 4, {}, ValueError, "length must be at least 1, got 0"),
-        (3.0, 4, {}, TypeError, "length must be an integer, got 3.0"),
-        (3, 7, {}, ValueError, "d_model must be even, got 7"),
-        (3, 0, {}, ValueError, "d_model must be at least 1, got 0"),
-        (3, 4, {"base": 0}, ValueError, "base must be above 0, got 0"),
-        (3, 4, {"base": "a"}, TypeError, "base must be a number, got 'a'"),
-        (3, 4, {"start": -1}, ValueError, "start must be at least 0, got -1"),
-        (
-            3,
-            4,
-            {"dtype": torch.int64},
-            TypeError,
-            "dtype must be a floating-point dtype, got torch.int64",
-        ),
-    ],
-)
-def test_refuses(length, d_model, options, error, message):
-    with refuses(error, message):
-        sinusoidal_table(length, d_model, **options)
-
-
-@pytest.mark.parametrize(
-    ("grid_size", "d_model", "error", "message"),
-    [
-        ((2, 3), 6, ValueError, "d_model must be divisible by 4, got 6"),
-        ((0, 3), 4, ValueError, "grid_size[0] must be at least 1, got 0"),
-        (6, 4, TypeError, "grid_size must be (rows, columns), got 6"),
-    ],
-)
-def test_two_dimensions_refuse(grid_size, d_model, error, message):
-    with refuses(error, message):
-        sinusoidal_table_2d(grid_size, d_model)

@@ -355,14 +355,6 @@ def test_a_translator_resumes_exactly(tmp_path):
     assert_same_state(model.state_dict(), whole.state_dict())
 
 
-def test_targets_of_other_axes_than_the_logits():
-    model, loader = translation()
-    late = [(src, tgt, labels[:, 1:]) for src, tgt, labels in loader]
-    loader = DataLoader(late, batch_size=None)
-    with refuses(ValueError, "targets must have the axes of the logits but t"):
-        fit(model, loader, TRANSLATION)
-
-
 class Interrupted(Exception):
     """Stands for the power cut."""
 
@@ -841,59 +833,14 @@ def test_a_loss_that_is_not_finite(tmp_path):
     assert not path.exists()
 
 
-def test_fit_refuses(data, tmp_path):
-    model, loader, inputs, targets = linear_problem()
-    empty = DataLoader(
-        TensorDataset(inputs[:2], targets[:2]), batch_size=5, drop_last=True
-    )
-    with refuses(ValueError, "loader must hold at least one batch, got 0"):
-        fit(model, empty, CONFIG)
-    with refuses(TypeError, "config must be a TrainConfig, got ViTConfig"):
-        fit(model, loader, ViTConfig())
+def test_a_checkpoint_needs_a_folder(tmp_path):
+    model, loader, *_ = linear_problem()
     path = tmp_path / "no" / "state"
     with refuses(
         FileNotFoundError,
         f"checkpoint must lie in a folder that exists, got {path}",
     ):
         fit(model, loader, TrainConfig(num_epochs=11), checkpoint=path)
-
-
-@pytest.mark.parametrize(("epochs", "warmup"), [(1, 0.9), (5, 0.2), (2, 0.2)])
-def test_fit_refuses_a_warm_up_of_one_step_or_less(epochs, warmup):
-    model, loader, *_ = linear_problem()
-    with refuses(
-        ValueError,
-        f"warmup must cover more than one step, got {warmup} of "
-        f"{epochs} steps",
-    ):
-        fit(model, loader, TrainConfig(num_epochs=epochs, warmup=warmup))
-
-
-@pytest.mark.parametrize("num_epochs", [2**53, 10**400], ids=["many", "more"])
-def test_fit_refuses_more_steps_than_can_be_counted(num_epochs):
-    model, loader, *_ = linear_problem()
-    loader = DataLoader(loader.dataset, batch_size=4)
-    with refuses(
-        ValueError,
-        f"num_epochs must give at most 2**53 steps, got {num_epochs} epochs",
-    ):
-        fit(model, loader, TrainConfig(num_epochs=num_epochs))
-
-
-def test_a_recipe_refuses_a_rate_beyond_all_numbers():
-    with refuses(ValueError, f"learning_rate must be finite, got {10**400}"):
-        TrainConfig(num_epochs=1, learning_rate=10**400)
-
-
-def test_what_there_is_nothing_to_train_in():
-    _, loader, *_ = linear_problem()
-    config = TrainConfig(num_epochs=11)
-    rule = "model must have a parameter that requires a gradient, got a "
-    with refuses(ValueError, rule + "Flatten with 0 parameters"):
-        fit(nn.Flatten(), loader, config)
-    frozen = nn.Linear(5, 3).requires_grad_(False)
-    with refuses(ValueError, rule + "Linear with 2 parameters and none that"):
-        fit(frozen, loader, config)
 
 
 class Stream(IterableDataset):
@@ -931,21 +878,52 @@ def test_a_stream_needs_a_length_that_is_true():
     assert history.num_epochs == 11
 
 
+FORM = "loader must yield tuples (*inputs, targets) of tensors, got "
+CLASSES = "targets must be class numbers from 0 to 2, got "
+ONE_EACH = "targets must be integers, one for each sample, got "
+
+
 @pytest.mark.parametrize(
-    ("batch", "found"),
+    ("batch", "error", "message"),
     [
-        ({"x": torch.ones(2, 5), "y": torch.tensor([0, 1])}, "dict"),
-        (torch.ones(2, 5), "Tensor"),
-        ((torch.ones(2, 5),), "tuple of Tensor"),
-        ((torch.ones(2, 5), [0, 1]), "tuple of Tensor, list"),
+        ({"x": torch.ones(2, 5)}, TypeError, FORM + "dict"),
+        (torch.ones(2, 5), TypeError, FORM + "Tensor"),
+        ((torch.ones(2, 5),), TypeError, FORM + "tuple of Tensor"),
+        (
+            (torch.ones(2, 5), [0, 1]),
+            TypeError,
+            FORM + "tuple of Tensor, list",
+        ),
+        (
+            (torch.ones(3, 5), torch.tensor([0, 1, 3])),
+            ValueError,
+            CLASSES + "0 to 3",
+        ),
+        (
+            (torch.ones(3, 5), torch.tensor([0, -1, 2])),
+            ValueError,
+            CLASSES + "-1 to 2",
+        ),
+        (
+            (torch.ones(2, 5), torch.tensor([0.0, 1.0])),
+            TypeError,
+            ONE_EACH + "torch.float32 of shape (2,)",
+        ),
+        (
+            (torch.ones(5), torch.tensor(1)),
+            TypeError,
+            ONE_EACH + "torch.int64 of shape ()",
+        ),
+        (
+            (torch.ones(2, 4, 5), torch.tensor([[0, 1, 2], [2, 1, 0]])),
+            ValueError,
+            "targets must have the axes of the logits but the last",
+        ),
     ],
 )
-def test_batches_of_another_form(batch, found):
+def test_fit_refuses_a_batch(batch, error, message):
     loader = DataLoader([batch] * 2, batch_size=None, collate_fn=lambda x: x)
-    with refuses(
-        TypeError,
-        f"loader must yield tuples (*inputs, targets) of tensors, got {found}",
-    ):
+    with refuses(error, message):
         fit(nn.Linear(5, 3), loader, TrainConfig(num_epochs=11))
 
 
@@ -972,53 +950,8 @@ def test_labels_of_fewer_bits_train_as_those_of_64():
     assert torch.equal(found[0], found[2])
 
 
-@pytest.mark.parametrize(
-    ("targets", "kind", "message"),
-    [
-        ([0, 1, 3], ValueError, "class numbers from 0 to 2, got 0 to 3"),
-        ([0, -1, 2], ValueError, "class numbers from 0 to 2, got -1 to 2"),
-        (
-            [0.0, 1.0, 2.0],
-            TypeError,
-            "integers, one for each sample, got torch.float32 of shape (3,)",
-        ),
-    ],
-)
-def test_targets_that_are_no_classes(targets, kind, message):
-    model, _, inputs, _ = linear_problem()
-    data = TensorDataset(inputs[:3], torch.tensor(targets))
-    with refuses(kind, f"targets must be {message}"):
-        fit(model, DataLoader(data, batch_size=3), TrainConfig(num_epochs=11))
-
-
-def test_samples_without_a_batch():
-    model, _, inputs, targets = linear_problem()
-    loader = DataLoader(TensorDataset(inputs, targets), batch_size=None)
-    with refuses(
-        TypeError, "one for each sample, got torch.int64 of shape ()"
-    ):
-        fit(model, loader, TrainConfig(num_epochs=11))
-
-
-@pytest.mark.parametrize("found", [None, 0.5, {"x": "high"}, {"x": [1, 2]}])
-def test_evaluate_must_return_numbers_by_name(found):
-    model, loader, *_ = linear_problem()
-    with refuses(
-        TypeError, f"evaluate must return a dict of numbers, got {found}"
-    ):
-        fit(
-            model,
-            loader,
-            TrainConfig(num_epochs=11),
-            evaluate=lambda model: found,
-        )
-
-
-def test_a_seed_that_no_generator_takes(data):
+def test_the_largest_seed_of_a_generator(data):
     images, labels = data.train_images[:4], data.train_labels[:4]
-    for seed in (2**64, 2**70):
-        with refuses(ValueError, f"seed must be below 2**64, got {seed}"):
-            batches(images, labels, batch_size=2, seed=seed)
     batches(images, labels, batch_size=2, seed=2**64 - 1)
 
 
@@ -1072,27 +1005,16 @@ def test_accuracy(batch_size):
     assert found == 0.8
 
 
-def test_accuracy_refuses():
-    x, y = torch.zeros(3, 1), torch.zeros(2, dtype=torch.int64)
-    rule = "inputs and targets must hold equally many samples, at least 1, "
-    with refuses(ValueError, rule + "got 3 and 2"):
-        accuracy(FirstPixel(), x, y)
-    with refuses(ValueError, rule + "got 0 and 0"):
-        accuracy(FirstPixel(), x[:0], y[:0])
-    with refuses(ValueError, "batch_size must be at least 1, got 0"):
-        accuracy(FirstPixel(), x, y, batch_size=0)
-
-
-@pytest.mark.parametrize("row", [0, 4])
-def test_accuracy_of_what_is_no_number(row):
-    inputs = torch.ones(5, 1)
-    inputs[row] = math.nan
-    targets = torch.zeros(5, dtype=torch.int64)
-    with refuses(ValueError, "model must return numbers as logits, got nan"):
-        accuracy(FirstPixel(), inputs, targets, batch_size=2)
-
-
-def test_accuracy_of_logits_of_other_axes():
-    inputs, targets = torch.ones(5, 5, 3), torch.zeros(5, dtype=torch.int64)
-    with refuses(ValueError, "logits but the last, (5, 5), got (5,)"):
-        accuracy(nn.Linear(3, 2), inputs, targets)
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (torch.ones(0, 1), "samples, at least 1, got 0 and 0"),
+        (torch.tensor([[math.nan], [1], [1]]), "as logits, got nan"),
+        (torch.tensor([[1], [1], [math.nan]]), "as logits, got nan"),
+        (torch.ones(3, 3, 1), "logits but the last, (2, 3), got (2,)"),
+    ],
+)
+def test_accuracy_refuses(inputs, message):
+    targets = torch.zeros(len(inputs), dtype=torch.int64)
+    with refuses(ValueError, message):
+        accuracy(nn.Identity(), inputs, targets, batch_size=2)

@@ -288,52 +288,6 @@ def test_parameters_of_variants(name, changes, count):
     assert sum(p.numel() for p in model.parameters()) == count
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 15, 15), (2, 1, 10, 10)])
-def test_refuses_other_images(shape):
-    with refuses(
-        ValueError,
-        "images must have (channel, height, width) = (3, 10, 10), "
-        f"got {shape[1:]}",
-    ):
-        make()(draw(*shape))
-
-
-@pytest.mark.parametrize(
-    ("images", "error", "message"),
-    [
-        (IMAGES[0], ValueError, "images must have the axes (batch channel"),
-        (
-            IMAGES.byte(),
-            TypeError,
-            "images must hold floating-point numbers, got dtype torch.uint8",
-        ),
-        (
-            IMAGES.float(),
-            TypeError,
-            "images must have the dtype of the weights, torch.float64, "
-            "got torch.float32",
-        ),
-    ],
-)
-def test_refuses_other_tensors(images, error, message):
-    with refuses(error, message):
-        make()(images)
-
-
-def test_refuses_what_is_no_config():
-    with refuses(TypeError, "config must be a ViTConfig, got dict"):
-        VisionTransformer(CONFIG)
-
-
-def test_pool_refuses_other_tokens():
-    with refuses(ValueError, "tokens must have the axes (batch token"):
-        make().pool(IMAGES)
-    with refuses(
-        ValueError, "tokens must have (token, d_model) = (5, 14), got (4, 14)"
-    ):
-        make().pool(draw(2, 4, 14))
-
-
 def test_shapes_alone_pass_through_a_model_without_numbers():
     with torch.device("meta"):
         model = VisionTransformer(ViTConfig.b16())

@@ -8,7 +8,7 @@ import random
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import assert_all_close, draw, gradients, refuses
+from helpers import assert_all_close, draw, gradients
 
 from vitedu.config import ViTConfig
 from vitedu.positional import sinusoidal_table_2d
@@ -262,40 +262,3 @@ def test_copies_and_the_meta_device(positions):
     assert all(p.is_meta for p in empty.parameters())
     empty.to_empty(device="cpu").load_state_dict(model.state_dict())
     assert torch.equal(joined(empty)(IMAGES), expected)
-
-
-@pytest.mark.parametrize(
-    ("mask", "error", "message"),
-    [
-        (
-            MASK.long(),
-            TypeError,
-            "patch_mask must be boolean (True = real patch), "
-            "got dtype torch.int64",
-        ),
-        (
-            MASK[:, :5],
-            ValueError,
-            "patch_mask must have (batch, patch) = (3, 6), got (3, 5)",
-        ),
-        (
-            MASK[:1],
-            ValueError,
-            "patch_mask must have (batch, patch) = (3, 6), got (1, 6)",
-        ),
-        (MASK[0], ValueError, "patch_mask must have the axes (batch patch)"),
-        (
-            MASK & torch.tensor([[True], [False], [True]]),
-            ValueError,
-            "patch_mask must leave each image a real patch, "
-            "got none in image 1",
-        ),
-    ],
-)
-@each_pool
-def test_refuses_a_mask(pool, mask, error, message):
-    model, tokens = make(pool=pool), draw(3, 6 + (pool != "mean"), 12)
-    with refuses(error, message):
-        model(IMAGES, mask)
-    with refuses(error, message):
-        model.pool(tokens, mask)

@@ -251,11 +251,6 @@ def test_damage_is_found_or_harmless(path, kind):
     assert refused > 60
 
 
-def test_refuses_what_is_no_path():
-    with refuses(TypeError, "path must be a path, got 3"):
-        read(3)
-
-
 def test_refuses_what_is_no_file(tmp_path):
     for path in (tmp_path, tmp_path / "none"):
         with refuses(FileNotFoundError, f"file of weights, got {path}"):

@@ -159,11 +159,23 @@ PAIRS = sequences.Pairs(
 )
 LOADER = DataLoader(TensorDataset(torch.eye(4), torch.arange(4)), batch_size=2)
 RECIPE = train_config.TrainConfig(num_epochs=3)
+# A warm-up of one step of ten, of less; more steps than a float counts.
+TOO_FEW_STEPS = [replace(RECIPE, num_epochs=n, warmup=0.1) for n in (5, 1)]
+TOO_MANY_STEPS = [replace(RECIPE, num_epochs=n) for n in (2**53, 10**400)]
+FROZEN = nn.Linear(4, 4).requires_grad_(False)
+NO_METRICS = (None, 0.5, {"x": "high"}, {"x": [1, 2]})
+# An image without a real patch; a row that would serve each image.
+NO_PATCH_MASKS = (torch.ones(BATCH, 6).tril(-1) > 0, torch.ones(1, 6) > 0)
 
 
 def classify(images: torch.Tensor) -> torch.Tensor:
     """Return differentiable logits (batch, 4)."""
     return images.flatten(1)[:, :4] * 2
+
+
+def always(answer: object) -> Callable:
+    """Make a measurement that gives this answer."""
+    return lambda model: answer
 
 
 @cache
@@ -1068,8 +1080,8 @@ CALLS = {
     ),
     "sequences.Pairs": call(
         sequences.Pairs,
-        src=(PAIRS.src, ids(10, 0), ("tgt",)),
-        tgt=(PAIRS.tgt, ids(10, 0)),
+        src=(PAIRS.src, both(ids(10, 0), values(PAIRS.src.int())), ("tgt",)),
+        tgt=(PAIRS.tgt, both(ids(10, 0), values(PAIRS.tgt.int()))),
         src_vocabulary=(LETTERS, not_a()),
         tgt_vocabulary=(LETTERS, not_a()),
     ),
@@ -1077,7 +1089,10 @@ CALLS = {
         sequences.Pairs.encode,
         sentences=(
             [("ab", "ba")],
-            values(None, 3, [], [("", "a")], [3], ["abc"], [("z", "a")]),
+            values(
+                *(None, 3, [], [("", "a")], [3], ["abc"]),
+                *([("z", "a")], [("a", "z")]),
+            ),
             ("words", "source"),
         ),
         src_vocabulary=(LETTERS, not_a()),
@@ -1150,10 +1165,20 @@ CALLS = {
     ),
     "training.fit": call(
         training.fit,
-        model=(nn.Linear(4, 4), not_a()),
-        loader=(LOADER, not_a()),
-        config=(RECIPE, both(not_a(), values(VIT))),
-        evaluate=(None, not_a(type, type(None))),
+        model=(
+            nn.Linear(4, 4),
+            both(not_a(), values(nn.Flatten(), FROZEN)),
+        ),
+        loader=(LOADER, both(not_a(), values(DataLoader([])))),
+        config=(
+            RECIPE,
+            both(not_a(), values(VIT, *TOO_FEW_STEPS, *TOO_MANY_STEPS)),
+            ("warmup", "num_epochs"),
+        ),
+        evaluate=(
+            None,
+            both(not_a(type, type(None)), values(*map(always, NO_METRICS))),
+        ),
         checkpoint=(None, not_a(str, type(None))),
         progress=(False, not_a(bool, type)),
     ),
@@ -1203,7 +1228,9 @@ CALLS = {
         transformer.Transformer, config=(SEQ2SEQ, both(not_a(), values(VIT)))
     ),
     "transformer.Transformer.forward": call(
-        MODEL, src=(SRC, ids(VOCABULARY, 0)), tgt=(TGT, ids(VOCABULARY, 0))
+        MODEL,
+        src=(SRC, both(ids(VOCABULARY, 0), values(SRC[:1]))),
+        tgt=(TGT, both(ids(VOCABULARY, 0), values(TGT[:1]))),
     ),
     "transformer.Transformer.encode": call(
         MODEL.encode, src=(SRC, ids(VOCABULARY))
@@ -1213,7 +1240,7 @@ CALLS = {
         tgt=(TGT, ids(VOCABULARY, 0)),
         memory=(draw(BATCH, KEY, WIDTH), floats(0, 1, 2, exact=True)),
         src=(SRC, ids(VOCABULARY, 0, 1)),
-        cache=(None, not_a(type(None))),
+        cache=(None, both(not_a(type(None)), values(kept.DecoderCache(3)))),
     ),
     "vit.VisionTransformer": call(
         vit.VisionTransformer, config=(VIT, both(not_a(), values(SEQ2SEQ)))
@@ -1231,7 +1258,7 @@ CALLS |= {
             torch.ones(BATCH, 6, dtype=torch.bool),
             both(
                 truths(0, 1, optional=True),
-                values(torch.zeros(BATCH, 6, dtype=torch.bool)),
+                values(*NO_PATCH_MASKS),
             ),
         ),
     )
@@ -1246,7 +1273,7 @@ CALLS |= {
         tokens=(draw(BATCH, 7, WIDTH), floats(1, 2)),
         patch_mask=(
             torch.ones(BATCH, 6, dtype=torch.bool),
-            truths(0, 1, optional=True),
+            both(truths(0, 1, optional=True), values(*NO_PATCH_MASKS)),
         ),
     ),
 }
