@@ -10,223 +10,160 @@ from helpers import refuses
 
 from vitedu import require
 
-
-@pytest.mark.parametrize("value", [1, 7, np.int64(3)])
-def test_positive_int_accepts(value):
-    require.positive_int("size", value)
-
-
-@pytest.mark.parametrize("value", [1.0, True, "3", None, np.float32(2)])
-def test_positive_int_wants_an_integer(value):
-    with refuses(TypeError, f"size must be an integer, got {value!r}"):
-        require.positive_int("size", value)
-
-
-@pytest.mark.parametrize("value", [0, -3])
-def test_positive_int_wants_at_least_one(value):
-    with refuses(ValueError, f"size must be at least 1, got {value}"):
-        require.positive_int("size", value)
-
-
-def test_integer_accepts_any_sign_and_refuses_a_bool():
-    require.integer("pad_id", -100)
-    with refuses(TypeError, "pad_id must be an integer, got False"):
-        require.integer("pad_id", False)
-
-
-def test_grid_accepts_a_pair():
-    require.grid("grid_size", (3, 5))
-    require.grid("grid_size", [3, 5])
-
-
-@pytest.mark.parametrize("value", [4, (4,), (2, 3, 5), "33"])
-def test_grid_wants_a_pair(value):
-    with refuses(
-        TypeError, f"grid_size must be (rows, columns), got {value!r}"
-    ):
-        require.grid("grid_size", value)
-
-
-def test_grid_wants_positive_integers():
-    with refuses(ValueError, "grid_size[0] must be at least 1, got -3"):
-        require.grid("grid_size", (-3, -5))
-    with refuses(TypeError, "grid_size[1] must be an integer, got 5.0"):
-        require.grid("grid_size", (3, 5.0))
-
-
-@pytest.mark.parametrize("value", [0, 0.5, -2, np.float32(1)])
-def test_number_accepts(value):
-    require.number("scale", value)
-
-
-@pytest.mark.parametrize("value", ["1", None, True, torch.tensor(1.0)])
-def test_number_wants_a_number(value):
-    with refuses(TypeError, f"scale must be a number, got {value!r}"):
-        require.number("scale", value)
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_number_wants_a_finite_number(value):
-    with refuses(ValueError, f"scale must be finite, got {value}"):
-        require.number("scale", value)
+LAYER = torch.nn.Linear(5, 7)
+WORDS = ("mean", "max")
+ONE_OF = "x must be one of ('mean', 'max'), got "
+IDS = "x must hold integer ids of 32 or 64 bits, got dtype "
+FLOATS = "x must hold floating-point numbers, got dtype "
 
 
 @pytest.mark.parametrize(
-    ("bounds", "value", "rule"),
+    ("rule", "values"),
     [
-        ({"at_least": 0}, -0.1, "at least 0"),
-        ({"above": 0}, 0, "above 0"),
-        ({"below": 1}, 1, "below 1"),
+        ("positive_int", [1, 7, np.int64(3)]),
+        ("integer", [-100]),
+        ("grid", [(3, 5), [3, 5]]),
+        ("number", [0, 0.5, -2, np.float32(1)]),
+        ("rate", [0, 0.999]),
+        ("function", [print]),
+        ("device", [None, "cpu", torch.device("cpu")]),
+        ("integers", [torch.arange(3)]),
+        (
+            "floating",
+            [
+                torch.zeros(2, dtype=dtype)
+                for dtype in (
+                    *(torch.float16, torch.bfloat16),
+                    *(torch.float32, torch.float64),
+                )
+            ],
+        ),
     ],
 )
-def test_number_keeps_its_bounds(bounds, value, rule):
-    with refuses(ValueError, f"scale must be {rule}, got {value}"):
-        require.number("scale", value, **bounds)
+def test_accepts(rule, values):
+    for value in values:
+        getattr(require, rule)("x", value)
 
 
-def test_number_accepts_what_lies_on_a_closed_bound():
-    require.number("scale", 0, at_least=0, below=1)
-    require.number("scale", 1e-9, above=0)
-
-
-def test_rate_is_at_least_zero_and_below_one():
-    require.rate("dropout", 0)
-    require.rate("dropout", 0.999)
-    with refuses(ValueError, "dropout must be below 1, got 1.0"):
-        require.rate("dropout", 1.0)
-    with refuses(ValueError, "dropout must be at least 0, got -0.1"):
-        require.rate("dropout", -0.1)
-
-
-def test_choice():
-    require.choice("pool", "mean", ("mean", "max"))
-    with refuses(ValueError, "pool must be one of ('mean', 'max'), got 'sum'"):
-        require.choice("pool", "sum", ("mean", "max"))
-
-
-@pytest.mark.parametrize("value", [None, ["mean"], torch.ones(2)])
-def test_choice_refuses_what_is_no_word(value):
-    with refuses(ValueError, "pool must be one of ('mean', 'max'), got "):
-        require.choice("pool", value, ("mean", "max"))
-
-
-def test_instance():
-    require.instance("model", 3, int)
-    require.instance("model", None, int, optional=True)
-    with refuses(TypeError, "model must be an int or str, got NoneType"):
-        require.instance("model", None, int, str)
-    with refuses(TypeError, "model must be a str, got int"):
-        require.instance("model", 3, str, optional=True)
-
-
-def test_function():
-    require.function("record", print)
-    require.function("record", None, optional=True)
-    with refuses(TypeError, "record must be callable, got None"):
-        require.function("record", None)
-    with refuses(TypeError, "record must be callable, got 'x'"):
-        require.function("record", "x", optional=True)
+def test_accepts_what_more_arguments_allow():
+    require.number("x", 0, at_least=0, below=1)
+    require.number("x", 1e-9, above=0)
+    require.choice("x", "mean", WORDS)
+    require.instance("x", 3, int)
+    require.instance("x", None, int, optional=True)
+    require.function("x", None, optional=True)
+    require.divisible("x", 12, "y", 4)
+    require.rank("x", torch.zeros(2, 3), "batch key")
+    require.dtype_of("x", torch.zeros(2), LAYER)
+    require.tokens("x", torch.zeros(2, 3, 5), 5, LAYER)
 
 
 def test_path():
     assert require.path("path", "a/b") == Path("a/b")
     assert require.path("path", Path("a")) == Path("a")
     assert require.path("path", None, optional=True) is None
-    with refuses(TypeError, "path must be a path, got b'a'"):
-        require.path("path", b"a")
-
-
-def test_device():
-    for value in (None, "cpu", torch.device("cpu")):
-        require.device("device", value)
-    with refuses(ValueError, "device must be the name of a device, got 'x'"):
-        require.device("device", "x")
-    with refuses(TypeError, "device must be a str, got float"):
-        require.device("device", 0.5)
-
-
-def test_integers():
-    require.integers("labels", torch.arange(3))
-    for wrong in (torch.ones(2), torch.tensor(True), torch.tensor(1j)):
-        with refuses(
-            TypeError,
-            "labels must hold integer ids of 32 or 64 bits, "
-            f"got dtype {wrong.dtype}",
-        ):
-            require.integers("labels", wrong)
-    with refuses(TypeError, "labels must be a tensor, got list"):
-        require.integers("labels", [1])
-
-
-def test_divisible():
-    require.divisible("height", 12, "patch_size", 4)
-    with refuses(
-        ValueError,
-        "height must be divisible by patch_size, "
-        "got height=13 and patch_size=4",
-    ):
-        require.divisible("height", 13, "patch_size", 4)
-
-
-def test_rank():
-    require.rank("x", torch.zeros(2, 3), "batch key")
-    with refuses(
-        ValueError, "x must have the axes (batch key), got shape (2,)"
-    ):
-        require.rank("x", torch.zeros(2), "batch key")
-    with refuses(TypeError, "x must be a tensor, got list"):
-        require.rank("x", [[1.0]], "batch key")
-
-
-@pytest.mark.parametrize(
-    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
-)
-def test_floating_accepts(dtype):
-    require.floating("images", torch.zeros(2, dtype=dtype))
-
-
-def test_floating_refuses():
-    with refuses(
-        TypeError,
-        "images must hold floating-point numbers, got dtype torch.uint8",
-    ):
-        require.floating("images", torch.zeros(2, dtype=torch.uint8))
-    with refuses(TypeError, "images must be a tensor, got ndarray"):
-        require.floating("images", np.zeros(2))
-
-
-def test_dtype_of_the_weights():
-    layer = torch.nn.Linear(5, 7)
-    require.dtype_of("x", torch.zeros(2), layer)
-    with refuses(
-        TypeError,
-        "x must have the dtype of the weights, torch.float32, "
-        "got torch.float64",
-    ):
-        require.dtype_of("x", torch.zeros(2, dtype=torch.float64), layer)
 
 
 def test_dtype_of_the_weights_does_not_matter_under_autocast():
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        require.dtype_of(
-            "x", torch.zeros(2, dtype=torch.bfloat16), torch.nn.Linear(5, 7)
-        )
+        require.dtype_of("x", torch.zeros(2, dtype=torch.bfloat16), LAYER)
 
 
-def test_a_number_that_no_float_holds_is_not_finite():
-    with refuses(ValueError, "eps must be finite, got 1000"):
-        require.number("eps", 10**400)
+def wrong(rule, value, message, *more, error=ValueError, **options):
+    """Write a row: what a rule refuses, and how."""
+    return pytest.param(rule, (value, *more), options, error, message)
 
 
-def test_tokens():
-    layer = torch.nn.Linear(5, 7)
-    require.tokens("x", torch.zeros(2, 3, 5), 5, layer)
-    with refuses(ValueError, "x must have d_model = 5 features, got 7"):
-        require.tokens("x", torch.zeros(2, 3, 7), 5, layer)
-    with refuses(
-        ValueError,
+def mistyped(*row, **options):
+    """Write a row whose value has the wrong type."""
+    return wrong(*row, error=TypeError, **options)
+
+
+REFUSED = [
+    *(
+        mistyped("positive_int", value, f"x must be an integer, got {value!r}")
+        for value in (1.0, True, "3", None, np.float32(2))
+    ),
+    wrong("positive_int", 0, "x must be at least 1, got 0"),
+    wrong("positive_int", -3, "x must be at least 1, got -3"),
+    mistyped("integer", False, "x must be an integer, got False"),
+    *(
+        mistyped("grid", value, f"x must be (rows, columns), got {value!r}")
+        for value in (4, (4,), (2, 3, 5), "33")
+    ),
+    wrong("grid", (-3, -5), "x[0] must be at least 1, got -3"),
+    mistyped("grid", (3, 5.0), "x[1] must be an integer, got 5.0"),
+    *(
+        mistyped("number", value, f"x must be a number, got {value!r}")
+        for value in ("1", None, True, torch.tensor(1.0))
+    ),
+    *(
+        wrong("number", value, f"x must be finite, got {value}")
+        for value in (math.inf, -math.inf, math.nan, 10**400)
+    ),
+    wrong("number", -0.1, "x must be at least 0, got -0.1", at_least=0),
+    wrong("number", 0, "x must be above 0, got 0", above=0),
+    wrong("number", 1, "x must be below 1, got 1", below=1),
+    wrong("rate", 1.0, "x must be below 1, got 1.0"),
+    wrong("rate", -0.1, "x must be at least 0, got -0.1"),
+    wrong("choice", "sum", ONE_OF + "'sum'", WORDS),
+    wrong("choice", None, ONE_OF, WORDS),
+    wrong("choice", ["mean"], ONE_OF, WORDS),
+    wrong("choice", torch.ones(2), ONE_OF, WORDS),
+    mistyped(
+        "instance", None, "x must be an int or str, got NoneType", int, str
+    ),
+    mistyped("instance", 3, "x must be a str, got int", str, optional=True),
+    mistyped("function", None, "x must be callable, got None"),
+    mistyped("function", "x", "x must be callable, got 'x'", optional=True),
+    mistyped("path", b"a", "x must be a path, got b'a'"),
+    wrong("device", "x", "x must be the name of a device, got 'x'"),
+    mistyped("device", 0.5, "x must be a str, got float"),
+    *(
+        mistyped("integers", value, f"{IDS}{value.dtype}")
+        for value in (torch.ones(2), torch.tensor(True), torch.tensor(1j))
+    ),
+    mistyped("integers", [1], "x must be a tensor, got list"),
+    wrong(
+        "divisible", 13, "x must be divisible by y, got x=13 and y=4", "y", 4
+    ),
+    wrong(
+        "rank",
+        torch.zeros(2),
+        "x must have the axes (batch key), got shape (2,)",
+        "batch key",
+    ),
+    mistyped("rank", [[1.0]], "x must be a tensor, got list", "batch key"),
+    mistyped("floating", torch.ones(2).byte(), FLOATS + "torch.uint8"),
+    mistyped("floating", np.zeros(2), "x must be a tensor, got ndarray"),
+    mistyped(
+        "dtype_of",
+        torch.zeros(2).double(),
+        "x must have the dtype of the weights, torch.float32, "
+        "got torch.float64",
+        LAYER,
+    ),
+    wrong(
+        "tokens",
+        torch.zeros(2, 3, 7),
+        "x must have d_model = 5 features, got 7",
+        5,
+        LAYER,
+    ),
+    wrong(
+        "tokens",
+        torch.zeros(3, 5),
         "x must have the axes (batch length d_model), got shape (3, 5)",
-    ):
-        require.tokens("x", torch.zeros(3, 5), 5, layer)
-    with refuses(TypeError, "x must hold floating-point numbers"):
-        require.tokens("x", torch.zeros(2, 3, 5, dtype=torch.int64), 5, layer)
+        5,
+        LAYER,
+    ),
+    mistyped("tokens", torch.zeros(2, 3, 5).long(), FLOATS, 5, LAYER),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "values", "options", "error", "message"), REFUSED
+)
+def test_refuses(rule, values, options, error, message):
+    with refuses(error, message):
+        getattr(require, rule)("x", *values, **options)
