@@ -208,44 +208,9 @@ def test_other_sizes(side, digit_side, fragment_side, num_fragments):
         assert found == {label}
 
 
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"part": "all"}, ValueError, "part must be one of ('train', 'test')"),
-        ({"num_images": 0}, ValueError, "num_images must be at least 1"),
-        ({"side": 32.0}, TypeError, "side must be an integer, got 32.0"),
-        ({"num_fragments": -1}, ValueError, "num_fragments must be at least"),
-        ({"fragment_side": 0}, ValueError, "fragment_side must be at least"),
-        ({"digit_side": 7}, ValueError, "digit_side must be at least 8"),
-        ({"side": 15}, ValueError, "digit_side must be at most side = 15"),
-        ({"seed": -1}, ValueError, "seed must be at least 0, got -1"),
-        ({"seed": 0.5}, TypeError, "seed must be an integer, got 0.5"),
-        (
-            {"fragment_side": 9},
-            ValueError,
-            "fragment_side must be at most half of digit_side = 16, got 9",
-        ),
-        (
-            {"num_fragments": 8},
-            ValueError,
-            "num_fragments must be at most 7, which always fit beside the",
-        ),
-    ],
-)
-def test_canvases_refuse(change, error, message):
-    with refuses(error, message):
-        Canvases(**change)
-
-
 def test_indices_are_checked():
     canvases = Canvases(num_images=3)
     with pytest.raises(IndexError, match="index must be below 3, got 3"):
         canvases[3]
     with refuses(ValueError, "index must be at least 0, got -1"):
         canvases[-1]
-    with refuses(TypeError, "index must be an integer, got 1.0"):
-        canvases.batch([0, 1.0])
-    with refuses(ValueError, "indices must hold at least one, got none"):
-        canvases.batch([])
-    with refuses(TypeError, "indices must be a Sequence, got int"):
-        canvases.batch(5)

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import draw, refuses
+from helpers import draw
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -189,84 +189,3 @@ def test_all_but_recurrent_layers_are_done_at_once(kind):
 
 flops = partial(layer_flops, "attention", 7, 5)
 path = partial(path_length, "convolution", 7)
-
-
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (
-            lambda: layer_flops("dense", 7, 5),
-            ValueError,
-            "kind must be one of ('attention', 'restricted attention', "
-            "'recurrent', 'convolution'), got 'dense'",
-        ),
-        (
-            lambda: layer_flops("attention", 0, 5),
-            ValueError,
-            "num_tokens must be at least 1, got 0",
-        ),
-        (
-            lambda: layer_flops("attention", 7, 5.0),
-            TypeError,
-            "d_model must be an integer, got 5.0",
-        ),
-        (
-            lambda: flops(window=3),
-            ValueError,
-            "window must be None for attention, got 3",
-        ),
-        (
-            lambda: flops(projections=1),
-            TypeError,
-            "projections must be True or False, got 1",
-        ),
-        (
-            lambda: layer_flops("recurrent", 7, 5, projections=True),
-            ValueError,
-            "projections must be False for recurrent, got True",
-        ),
-        (
-            lambda: layer_flops("convolution", 7, 5),
-            TypeError,
-            "window must be an integer, got None",
-        ),
-        (
-            lambda: layer_flops("restricted attention", 7, 5, window=8),
-            ValueError,
-            "window must be at most num_tokens = 7, got 8",
-        ),
-        (
-            lambda: path(window=1),
-            ValueError,
-            "window must be at least 2, got 1",
-        ),
-        (
-            lambda: path(window=3, dilated=None),
-            TypeError,
-            "dilated must be True or False, got None",
-        ),
-        (
-            lambda: path_length("attention", 1),
-            ValueError,
-            "num_tokens must be at least 2, got 1",
-        ),
-        (
-            lambda: path_length("attention", 7, dilated=True),
-            ValueError,
-            "dilated must be False for attention, got True",
-        ),
-        (
-            lambda: receptive_field(0, 3),
-            ValueError,
-            "num_layers must be at least 1, got 0",
-        ),
-        (
-            lambda: sequential_operations("dense", 3),
-            ValueError,
-            "kind must be one of",
-        ),
-    ],
-)
-def test_refuses(call, error, message):
-    with refuses(error, message):
-        call()

@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 import torch
 from configs import transformer_configs, vit_configs
-from helpers import PROPERTY, refuses
+from helpers import PROPERTY
 from hypothesis import given, settings
 from torch import nn
 
-from vitedu.config import BlockConfig, TransformerConfig, ViTConfig
+from vitedu.config import TransformerConfig, ViTConfig
 from vitedu.counting import head_widths, parameter_counts
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
@@ -237,18 +237,3 @@ def test_the_layers_of_pytorch_have_as_many():
 )
 def test_the_widths_of_heads(config, widths):
     assert head_widths(config) == widths
-
-
-@pytest.mark.parametrize("config", [None, {"d_model": 12}, BlockConfig()])
-def test_refuses_what_is_no_model(config):
-    with refuses(
-        TypeError,
-        "config must be a ViTConfig or a TransformerConfig, got "
-        + type(config).__name__,
-    ):
-        parameter_counts(config)
-
-
-def test_head_widths_refuse_what_is_no_config():
-    with refuses(TypeError, "config must be a BlockConfig, got dict"):
-        head_widths({"head_dim": 5})

@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 import torch
-from helpers import PROPERTY, assert_all_close, draw, refuses
+from helpers import PROPERTY, assert_all_close, draw
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
@@ -99,23 +99,6 @@ def test_the_numbers_in_the_docstring_are_true(all_digits):
 def test_digits_are_frozen(all_digits):
     with pytest.raises(FrozenInstanceError):
         all_digits.mean = 0.0
-
-
-@pytest.mark.parametrize("test_size", [9, 1788, 5000])
-def test_digits_refuses_a_part_that_is_too_small(test_size):
-    with refuses(
-        ValueError,
-        "test_size must leave 10 images on both sides of 1797, "
-        f"got {test_size}",
-    ):
-        digits(test_size=test_size)
-
-
-def test_digits_refuses_a_share():
-    with refuses(TypeError, "test_size must be an integer, got 0.2"):
-        digits(test_size=0.2)
-    with refuses(ValueError, "test_size must be at least 1, got -5"):
-        digits(test_size=-5)
 
 
 def vary(images, *, draws, **options):
@@ -221,35 +204,6 @@ def test_each_image_varies_by_itself_and_the_seed_decides():
     assert not torch.equal(first[0], first[1])
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"degrees": -1}, ValueError, "degrees must be at least 0, got -1"),
-        ({"shift": -1}, ValueError, "shift must be at least 0, got -1"),
-        ({"shift": "1"}, TypeError, "shift must be a number, got '1'"),
-        ({"stretch": 1}, ValueError, "stretch must be below 1, got 1"),
-        ({"ink": 1}, ValueError, "ink must be below 1, got 1"),
-        ({"shear": 1.5}, ValueError, "shear must be below 1, got 1.5"),
-        (
-            {"empty": float("nan")},
-            ValueError,
-            "empty must be finite, got nan",
-        ),
-    ],
-)
-def test_augment_refuses(options, error, message):
-    with refuses(error, message):
-        Augment(**options)
-
-
-def test_augment_refuses_other_images():
-    generator = torch.Generator()
-    with refuses(ValueError, "images must have the axes (batch channel"):
-        Augment()(torch.zeros(8, 8), generator)
-    with refuses(TypeError, "images must hold floating-point numbers"):
-        Augment()(torch.zeros(1, 1, 8, 8, dtype=torch.uint8), generator)
-
-
 def make_loader(seed=0, augment=None, batch_size=4):
     return batches(
         IMAGES, LABELS, batch_size=batch_size, seed=seed, augment=augment
@@ -320,39 +274,3 @@ def test_augmentation_is_drawn_anew_in_each_epoch():
     )
     (first, _), (second, _) = take(loader, 2)
     assert not torch.equal(first, second)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        (
-            {"labels": LABELS[:5]},
-            ValueError,
-            "labels must hold one label per image, 13, got 5",
-        ),
-        (
-            {"batch_size": 14},
-            ValueError,
-            "batch_size must be at most the 13 images, got 14",
-        ),
-        (
-            {"batch_size": 0},
-            ValueError,
-            "batch_size must be at least 1, got 0",
-        ),
-        (
-            {"batch_size": 2.0},
-            TypeError,
-            "batch_size must be an integer, got 2.0",
-        ),
-        (
-            {"images": IMAGES[:, 0]},
-            ValueError,
-            "images must have the axes (image channel height width)",
-        ),
-    ],
-)
-def test_batches_refuses(change, error, message):
-    arguments = {"images": IMAGES, "labels": LABELS, "batch_size": 4}
-    with refuses(error, message):
-        batches(**(arguments | {"seed": 0} | change))

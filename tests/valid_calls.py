@@ -168,6 +168,10 @@ NO_METRICS = (None, 0.5, {"x": "high"}, {"x": [1, 2]})
 NO_PATCH_MASKS = (torch.ones(BATCH, 6).tril(-1) > 0, torch.ones(1, 6) > 0)
 
 
+KINDS = "attention", "restricted attention", "recurrent", "convolution"
+NO_SCORES = torch.full((BATCH, 6), torch.inf)
+
+
 def classify(images: torch.Tensor) -> torch.Tensor:
     """Return differentiable logits (batch, 4)."""
     return images.flatten(1)[:, :4] * 2
@@ -176,6 +180,9 @@ def classify(images: torch.Tensor) -> torch.Tensor:
 def always(answer: object) -> Callable:
     """Make a measurement that gives this answer."""
     return lambda model: answer
+
+
+BAD_FUNCTIONS = values(lambda x: x, lambda x: classify(x)[:1])
 
 
 @cache
@@ -194,9 +201,9 @@ def canvas_fields() -> dict:
     return {
         "part": ("train", choice("train", "test")),
         "num_images": (5, size()),
-        "side": (32, size()),
+        "side": (32, both(size(), values(15))),
         "digit_side": (16, size(at_least=8)),
-        "num_fragments": (6, size(at_least=0, below=99)),
+        "num_fragments": (6, size(at_least=0, below=8)),
         "fragment_side": (5, size(below=9)),
         "seed": (0, size(at_least=0)),
     }
@@ -275,7 +282,10 @@ def search_fields() -> dict:
     special = both(size(at_least=0, below=VOCABULARY), values(0))
     return {
         "model": (MODEL, not_a(transformer.Transformer)),
-        "src": (SRC, ids(VOCABULARY)),
+        "src": (
+            SRC,
+            both(ids(VOCABULARY), values(SRC[:0], SRC[:, :0], SRC * 0)),
+        ),
         "bos_id": (1, both(special, values(2)), ("eos_id",)),
         "eos_id": (2, both(special, values(1))),
         "max_len": (3, size()),
@@ -321,10 +331,10 @@ CALLS = {
                 *(MAPS[..., 1:], MAPS[..., 1:, :], MAPS[..., 2:, 2:]),
             ),
         ),
-        grid_size=(GRID, both(pair(False), values((3, 5)))),
+        grid_size=(GRID, both(pair(False), values((3, 5), (1, 4)))),
         patch_size=(4, pair(True)),
         num_prefix_tokens=(
-            1,
+            None,
             both(size(at_least=0, optional=True), values(0, 2)),
             ("prefix",),
         ),
@@ -336,7 +346,13 @@ CALLS = {
     ),
     "analysis.attention_rollout": call(
         analysis.attention_rollout,
-        maps=([MAPS, MAPS], items(floats(0, 2, 3))),
+        maps=(
+            [MAPS, MAPS],
+            both(
+                items(floats(0, 2, 3)),
+                values({}, {"encoder.0": MAPS, "decoder.0": MAPS}, {MAPS}),
+            ),
+        ),
         residual=(0.5, rate()),
         fusion=("mean", choice("mean", "max", "min")),
     ),
@@ -411,20 +427,20 @@ CALLS = {
     ),
     "attribution.deletion_test": call(
         attribution.deletion_test,
-        function=(classify, not_a(type)),
+        function=(classify, both(not_a(type), BAD_FUNCTIONS), ("logits",)),
         images=(
             IMAGES,
             both(floats(), values(IMAGES[..., 3:], IMAGES[..., 1:])),
             ("height", "width", "scores"),
         ),
         labels=(LABELS, ids(4, 0)),
-        scores=(draw(BATCH, 6), floats(0, 1)),
+        scores=(draw(BATCH, 6), both(floats(0, 1), values(NO_SCORES))),
         patch_size=(3, both(pair(True), values(2, (4, 3)))),
         counts=(
             (0, 2, 3),
             both(
                 items(size(0)),
-                values((1, 2), (0, 9), (0, 3, 2), ()),
+                values((1, 2), (0, 7), (0, 3, 2), (0, 2, 2), ()),
                 optional=True,
             ),
         ),
@@ -435,8 +451,8 @@ CALLS = {
     ),
     "baselines.majority_accuracy": call(
         baselines.majority_accuracy,
-        train_labels=(LABELS, integers()),
-        test_labels=(LABELS, integers()),
+        train_labels=(LABELS, both(integers(), values(LABELS[:0]))),
+        test_labels=(LABELS, both(integers(), values(LABELS[:0]))),
     ),
     "baselines.logistic_regression_accuracy": call(
         baselines.logistic_regression_accuracy,
@@ -471,7 +487,11 @@ CALLS = {
     "canvases.Canvases": call(canvases.Canvases, **canvas_fields()),
     "canvases.Canvases.batch": call(
         canvases.Canvases(num_images=5).batch,
-        indices=([0, 3], items(size(at_least=0)), ("index",)),
+        indices=(
+            [0, 3],
+            both(items(size(at_least=0)), values([])),
+            ("index",),
+        ),
     ),
     "checkpoints.write_checkpoint": call(
         checkpoints.write_checkpoint,
@@ -493,7 +513,8 @@ CALLS = {
         complexity.layer_flops,
         kind=(
             "restricted attention",
-            choice("restricted attention", "attention", "recurrent"),
+            both(choice(*KINDS), values("attention", "convolution")),
+            ("window", "projections"),
         ),
         num_tokens=(7, size()),
         d_model=(5, size()),
@@ -502,7 +523,7 @@ CALLS = {
     ),
     "complexity.sequential_operations": call(
         complexity.sequential_operations,
-        kind=("recurrent", choice("attention", "recurrent", "convolution")),
+        kind=("recurrent", choice(*KINDS)),
         num_tokens=(7, size()),
     ),
     "complexity.receptive_field": call(
@@ -513,10 +534,14 @@ CALLS = {
     ),
     "complexity.path_length": call(
         complexity.path_length,
-        kind=("convolution", choice("convolution")),
+        kind=(
+            "convolution",
+            both(choice(*KINDS), values(*KINDS[:3])),
+            ("window", "dilated"),
+        ),
         num_tokens=(7, size(at_least=2)),
         window=(3, size(at_least=2)),
-        dilated=(False, boolean()),
+        dilated=(True, boolean()),
     ),
     "config.ViTConfig": call(config.ViTConfig, **vit_fields()),
     "config.TransformerConfig": call(
@@ -536,7 +561,11 @@ CALLS = {
         },
     ),
     "counting.parameter_counts": call(
-        counting.parameter_counts, config=(VIT, both(not_a(), values(RECIPE)))
+        counting.parameter_counts,
+        config=(
+            VIT,
+            both(not_a(), values(RECIPE, block_config.BlockConfig())),
+        ),
     ),
     "counting.head_widths": call(
         counting.head_widths, config=(VIT, both(not_a(), values(RECIPE)))
@@ -577,13 +606,13 @@ CALLS = {
         decoding.sample_tokens,
         generator=(torch.Generator(), not_a()),
         temperature=(1.0, number(above=0)),
-        top_k=(3, both(size(below=VOCABULARY, optional=True))),
+        top_k=(3, size(below=VOCABULARY, optional=True)),
         **search_fields(),
     ),
     "decoding.beam_search": call(
         decoding.beam_search,
         beam_size=(3, size(below=10**6)),
-        length_penalty=(0.6, number(at_least=0)),
+        length_penalty=(0.6, number(at_least=0, below=50)),
         **search_fields(),
     ),
     "page_weights.rounded_to_half": call(
@@ -628,7 +657,10 @@ CALLS = {
     ),
     "flops.quadratic_share": call(
         flops.quadratic_share,
-        flops=({"head": 5}, both(not_a(dict), values({}, {"head": 0.5}))),
+        flops=(
+            {"head": 5},
+            both(not_a(dict), values({}, {"head": 0}, {"head": 0.5})),
+        ),
     ),
     "flops.crossover_length": call(
         flops.crossover_length, config=(VIT, both(not_a(), values(RECIPE)))
@@ -636,7 +668,7 @@ CALLS = {
     "hypotheses.length_divisor": call(
         hypotheses.length_divisor,
         length=(3, size()),
-        alpha=(0.6, number(at_least=0)),
+        alpha=(0.6, number(at_least=0, below=50)),
     ),
     "layer_table.layer_table": call(
         layer_table.layer_table, config=(VIT, both(not_a(), values(SEQ2SEQ)))

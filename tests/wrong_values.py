@@ -30,8 +30,10 @@ def _no_none(strategy: st.SearchStrategy, optional: bool):
 
 def size(at_least: int = 1, below: int = 10**9, optional: bool = False):
     """An integer that is too small or too large, or none at all."""
+    edges = [at_least - 1] + [below] * (below < 10**9)
     wrong = [st.integers(max_value=at_least - 1), st.floats(), st.booleans()]
-    wrong.append(st.integers(min_value=below) if below < 10**9 else wrong[0])
+    wrong += [st.integers(min_value=edges[-1]) if edges[1:] else wrong[0]]
+    wrong.append(st.sampled_from(edges))
     return lambda _: _no_none(st.one_of(*wrong, _others()), optional)
 
 
