@@ -60,8 +60,8 @@ MUTANTS = [
     Mutant(
         "scale by d_model",
         "attention",
-        "scale=self.scale,",
-        "scale=self.scale or self.d_model**-0.5,",
+        "scale=self.scale, dropout",
+        "scale=self.scale or self.d_model**-0.5, dropout",
         SELF,
     ),
     Mutant(
@@ -118,8 +118,8 @@ MUTANTS = [
     Mutant(
         "heads merged by a view without a transpose",
         "attention",
-        'rearrange(out, "b heads n d -> b n (heads d)")',
-        "out.reshape(len(x), x.shape[1], -1)",
+        'rearrange(heads, "b heads n d -> b n (heads d)")',
+        "heads.reshape(len(x), x.shape[1], -1)",
         SELF,
     ),
     Mutant(
@@ -132,16 +132,15 @@ MUTANTS = [
     Mutant(
         "q and k swapped",
         "attention",
-        "q, k, v = self._project(x, 0, 3)",
-        "k, q, v = self._project(x, 0, 3)",
+        "q, k, v = self._project_qkv(x)",
+        "k, q, v = self._project_qkv(x)",
         SELF,
     ),
     Mutant(
         "mask dropped in evaluation",
         "attention",
-        "            mask,\n            scale=self.scale,",
-        "            mask if self.training else None,\n"
-        "            scale=self.scale,",
+        "q, k, v, mask, scale=self.scale",
+        "q, k, v, mask if self.training else None, scale=self.scale",
         BLOCK,
     ),
     Mutant(
@@ -154,15 +153,15 @@ MUTANTS = [
     Mutant(
         "cross-attention reads the queries' tokens",
         "attention",
-        "self._read(x, memory, cache)",
-        "self._read(x, x[:, :1].expand_as(memory), cache)",
+        "self._read(memory, cache)",
+        "self._read(x[:, :1].expand_as(memory), cache)",
         HF_TRANSFORMER,
     ),
     Mutant(
         "cross-attention takes q and k for k and v",
         "attention",
-        "return self._project(memory, 1, 3)",
-        "return self._project(memory, 0, 2)",
+        "slice(of_q, None)",
+        "slice(0, sum(of_kv))",
         DECODER,
     ),
     Mutant(
@@ -311,9 +310,9 @@ MUTANTS = [
     ),
     Mutant(
         "class token hidden with the patches",
-        "vit",
-        "patch_mask.new_ones(batch, self.num_prefix_tokens)",
-        "patch_mask.new_zeros(batch, self.num_prefix_tokens)",
+        "masks",
+        "patch_mask.new_ones(batch, num_prefix_tokens)",
+        "patch_mask.new_zeros(batch, num_prefix_tokens)",
         HF_MASK,
     ),
     Mutant(

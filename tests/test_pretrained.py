@@ -219,7 +219,7 @@ def test_features_of_other_models(path, name):
     model = load_vit(path, config, new_head=True)
     tower = peer.deit if "DeiT" in name else peer
     expected = tower(pixel_values=IMAGES).last_hidden_state
-    assert_all_close((model.features(IMAGES),), (expected,))
+    assert_all_close((model.forward_features(IMAGES),), (expected,))
 
 
 def test_names_below_that_of_a_larger_model(path):
@@ -594,7 +594,7 @@ def test_a_head_that_was_put_in_is_not_saved(path):
     with refuses(
         ValueError,
         "model must have the weights that its config asks for, got others "
-        "in head.bias, head.weight; make a new model for another head",
+        "in head.bias, head.weight; reset_head puts in another head",
     ):
         save_vit(path, model)
     assert not path.exists()

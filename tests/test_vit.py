@@ -61,7 +61,7 @@ def test_without_class_token_there_are_patches_only():
 
 
 def test_features_are_normalised():
-    features = make().features(IMAGES)
+    features = make().forward_features(IMAGES)
     assert features.shape == (2, 5, 14)
     assert_all_close(
         (features.mean(dim=-1), features.var(dim=-1, unbiased=False)),

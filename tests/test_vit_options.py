@@ -199,7 +199,9 @@ def test_hidden_patches_change_nothing(pool, training, pool_norm):
     with torch.no_grad():
         assert torch.equal(model(IMAGES, MASK), model(changed, MASK))
         assert (model(IMAGES) - model(changed)).abs()[:2].min() > 1e-4
-        before, after = (model.features(x, MASK) for x in (IMAGES, changed))
+        before, after = (
+            model.forward_features(x, MASK) for x in (IMAGES, changed)
+        )
     prefix = torch.ones(3, model.num_prefix_tokens).bool()
     seen = torch.cat([prefix, MASK], dim=1)
     assert torch.equal(before[seen], after[seen])
@@ -214,7 +216,7 @@ def test_a_mask_that_hides_nothing_changes_nothing(pool):
 
 def test_distillation_trains_two_heads_and_averages_them_afterwards():
     model = make(distilled=True)
-    tokens = model.features(IMAGES)
+    tokens = model.forward_features(IMAGES)
     of_class, of_distillation = model(IMAGES)
     assert tokens.shape == (3, 8, 12)
     assert_all_close(
@@ -227,7 +229,7 @@ def test_distillation_trains_two_heads_and_averages_them_afterwards():
 
 def test_without_classes_there_is_what_the_head_would_read():
     model = make(num_classes=0, representation_size=5)
-    expected = model.pre_logits(model.pool(model.features(IMAGES)))
+    expected = model.pre_logits(model.pool(model.forward_features(IMAGES)))
     assert torch.equal(model(IMAGES), expected)
     assert expected.shape == (3, 5)
     assert expected.abs().max() < 1

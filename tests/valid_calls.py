@@ -52,6 +52,7 @@ from vitedu import (
     devices,
     flops,
     hypotheses,
+    initialisation,
     layer_table,
     layers,
     leaks,
@@ -856,6 +857,19 @@ CALLS = {
         tokens=(SRC, values(None, 3, [3], SRC.float(), SRC > 1, SRC[0])),
         pad_id=(0, any_integer()),
     ),
+    "masks.visible_tokens": call(
+        masks.visible_tokens,
+        patch_mask=(
+            torch.ones(BATCH, KEY, dtype=torch.bool),
+            both(
+                truths(0, 1, optional=True),
+                values(torch.zeros(BATCH, KEY, dtype=torch.bool)),
+            ),
+        ),
+        batch=(BATCH, both(size(), values(3)), ("patch_mask",)),
+        num_patches=(KEY, both(size(), values(4)), ("patch_mask",)),
+        num_prefix_tokens=(1, size(at_least=0)),
+    ),
     "masks.check_mask": call(
         masks.check_mask,
         mask=(MASK, truths(0, 1, 2, 3)),
@@ -1274,6 +1288,19 @@ CALLS = {
         src=(SRC, ids(VOCABULARY, 0, 1)),
         cache=(None, both(not_a(type(None)), values(kept.DecoderCache(3)))),
     ),
+    "initialisation.initialise_vit": call(
+        initialisation.initialise_vit,
+        model=(vit.VisionTransformer(VIT), not_a()),
+        config=(VIT, both(not_a(), values(SEQ2SEQ))),
+    ),
+    "initialisation.initialise_head": call(
+        initialisation.initialise_head,
+        head=(nn.Linear(WIDTH, 3), not_a()),
+        weights_init=(
+            "xavier",
+            choice("xavier", "truncated_normal", "pytorch"),
+        ),
+    ),
     "vit.VisionTransformer": call(
         vit.VisionTransformer, config=(VIT, both(not_a(), values(SEQ2SEQ)))
     ),
@@ -1294,9 +1321,13 @@ CALLS |= {
             ),
         ),
     )
-    for name in ("forward", "features")
+    for name in ("forward", "forward_features")
 }
 CALLS |= {
+    "vit.VisionTransformer.reset_head": call(
+        vit.VisionTransformer(VIT).reset_head,
+        num_classes=(3, size(at_least=0)),
+    ),
     "vit.VisionTransformer.embed": call(
         VIT_MODEL.embed, images=(IMAGES, floats(1, 2, 3, exact=True))
     ),

@@ -20,6 +20,7 @@ Models
     train_config       optimiser, schedule and epochs of a run
     config             sizes, rates and choices of a model, with presets
     transformer        the encoder-decoder Transformer of 2017
+    initialisation     how the weights of a Vision Transformer start
     vit                the Vision Transformer
 
 Decoding

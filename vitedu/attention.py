@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
-from itertools import accumulate
 
 import torch
 import torch.nn.functional as F
@@ -64,10 +63,10 @@ def scaled_dot_product_attention(
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """Answer each query with a weighted mean of the values.
 
-    PyTorch's fused kernel computes it, and the weights never exist in memory.
-    Two cases write the formula out: a small map on a CPU, where that is
-    faster, and `record`, which is called with the weights. All ways give the
-    same outputs and gradients.
+    There are two ways, with the same outputs and gradients. PyTorch's fused
+    kernel never holds the weights in memory. The formula is written out where
+    `record` asks for the weights, and on a CPU for a small map, where that is
+    faster.
 
     Args:
         q: Queries.
@@ -93,14 +92,14 @@ def scaled_dot_product_attention(
     require.rate("dropout", dropout)
     require.function("record", record, optional=True)
     small = q.device.type == "cpu" and q.shape[2] * k.shape[2] <= _SMALL_MAP
-    if record is None and not small:
-        return F.scaled_dot_product_attention(
-            q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale
-        )
-    weights = _weights(q, k, mask, scale)
-    if record is not None:
-        record(weights)
-    return F.dropout(weights, dropout) @ v
+    if small or record is not None:
+        weights = _weights(q, k, mask, scale)
+        if record is not None:
+            record(weights)
+        return F.dropout(weights, dropout) @ v
+    return F.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask, dropout_p=dropout, scale=scale
+    )
 
 
 def _weights(
@@ -169,24 +168,11 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        require.positive_int("d_model", d_model)
-        require.positive_int("num_heads", num_heads)
-        require.boolean("qkv_bias", qkv_bias)
-        require.boolean("proj_bias", proj_bias)
-        require.rate("attention_dropout", attention_dropout)
-        require.rate("dropout", dropout)
-        if head_dim is None:
-            require.divisible("d_model", d_model, "num_heads", num_heads)
-            head_dim = d_model // num_heads
-        require.positive_int("head_dim", head_dim)
-        value_dim = head_dim if value_dim is None else value_dim
-        require.positive_int("value_dim", value_dim)
-        if scale is not None:
-            require.number("scale", scale)
+        head_dim, value_dim = _dims(d_model, num_heads, head_dim, value_dim)
+        _check_options(qkv_bias, proj_bias, scale, attention_dropout, dropout)
         self.d_model, self.num_heads = d_model, num_heads
         self.head_dim, self.value_dim = head_dim, value_dim
-        self.scale = scale
-        self.attention_dropout = attention_dropout
+        self.scale, self.attention_dropout = scale, attention_dropout
         # One matrix for q, k and v of all heads, stacked in this order as in
         # PyTorch and timm: one product is faster than three.
         self.qkv = nn.Linear(
@@ -198,10 +184,7 @@ class MultiHeadAttention(nn.Module):
 
     def qkv_weights(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the matrices of q, k and v: views into the fused one."""
-        inner = self.num_heads * self.head_dim
-        return self.qkv.weight.detach().split(
-            [inner, inner, self.num_heads * self.value_dim]
-        )
+        return self.qkv.weight.detach().split(self._widths())
 
     def register_recorder(
         self, recorder: Callable[[Tensor], None]
@@ -232,65 +215,118 @@ class MultiHeadAttention(nn.Module):
         require.tokens("x", x, self.d_model, self.qkv)
         require.instance("cache", cache, KeyValueCache, optional=True)
         if memory is None:
-            q, k, v = self._project(x, 0, 3)
+            q, k, v = self._project_qkv(x)
             if cache is not None:
                 k, v = cache.append(k, v)
         else:
-            (q,) = self._project(x, 0, 1)
-            k, v = self._read(x, memory, cache)
-        out = scaled_dot_product_attention(
-            q,
-            k,
-            v,
-            mask,
-            scale=self.scale,
-            dropout=self.attention_dropout if self.training else 0.0,
-            record=self._record if self._recorders else None,
+            _check_memory(memory, x, self, cache)
+            q = self._project_q(x)
+            k, v = self._read(memory, cache)
+        dropout = self.attention_dropout if self.training else 0.0
+        record = _one_recorder(self._recorders)
+        heads = scaled_dot_product_attention(
+            q, k, v, mask, scale=self.scale, dropout=dropout, record=record
         )
-        merged = rearrange(out, "b heads n d -> b n (heads d)")
+        merged = rearrange(heads, "b heads n d -> b n (heads d)")
         return self.proj_drop(self.proj(merged))
 
+    def _widths(self) -> list[int]:
+        """Return how many features q, k and v have, all heads together."""
+        inner = self.num_heads * self.head_dim
+        return [inner, inner, self.num_heads * self.value_dim]
+
+    def _project_qkv(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        q, k, v = self.qkv(x).split(self._widths(), dim=-1)
+        return self._split(q), self._split(k), self._split(v)
+
+    def _project_q(self, x: Tensor) -> Tensor:
+        return self._split(_rows(self.qkv, x, slice(self._widths()[0])))
+
+    def _project_kv(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        of_q, *of_kv = self._widths()
+        k, v = _rows(self.qkv, memory, slice(of_q, None)).split(of_kv, dim=-1)
+        return self._split(k), self._split(v)
+
+    def _split(self, x: Tensor) -> Float[Tensor, "batch heads token dim"]:
+        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
     def _read(
-        self, x: Tensor, memory: Tensor, cache: KeyValueCache | None
+        self, memory: Tensor, cache: KeyValueCache | None
     ) -> tuple[Tensor, Tensor]:
-        """Return the keys and values of `memory`."""
-        require.tokens("memory", memory, self.d_model, self.qkv)
-        if memory.shape[0] != x.shape[0]:
-            raise ValueError(
-                f"memory must have the batch of x, {x.shape[0]}, "
-                f"got {memory.shape[0]}"
-            )
-        if cache is None:
-            return self._project(memory, 1, 3)
-        if len(cache) == 0:
-            return cache.append(*self._project(memory, 1, 3))
-        if len(cache) != memory.shape[1]:
-            raise ValueError(
-                f"memory must be that of the cache, {len(cache)} tokens, "
-                f"got {memory.shape[1]}"
-            )
-        return cache.kept()
+        """Return the keys and values of `memory`, projected only once."""
+        if cache:  # not an empty one
+            return cache.kept()
+        k, v = self._project_kv(memory)
+        return (k, v) if cache is None else cache.append(k, v)
 
-    def _project(self, x: Tensor, first: int, last: int) -> tuple[Tensor, ...]:
-        """Project to the parts first..last of (q, k, v), heads apart."""
-        dims = [self.head_dim, self.head_dim, self.value_dim]
-        starts = [0, *accumulate(self.num_heads * dim for dim in dims)]
-        dims, rows = dims[first:last], slice(starts[first], starts[last])
-        if last - first == 3:
-            projected = self.qkv(x)
-        elif type(self.qkv) is not nn.Linear:  # put in later: all or nothing
-            projected = self.qkv(x)[..., rows]
-        else:
-            bias = self.qkv.bias
-            projected = F.linear(
-                x, self.qkv.weight[rows], None if bias is None else bias[rows]
-            )
-        parts = projected.split([self.num_heads * dim for dim in dims], -1)
-        return tuple(
-            part.unflatten(-1, (self.num_heads, dim)).transpose(1, 2)
-            for part, dim in zip(parts, dims, strict=True)
-        )
 
-    def _record(self, weights: Tensor) -> None:
-        for recorder in self._recorders.values():
+def _rows(linear: nn.Module, x: Tensor, rows: slice) -> Tensor:
+    """Apply some rows of a linear map."""
+    if type(linear) is not nn.Linear:  # put in later: all or nothing
+        return linear(x)[..., rows]
+    bias = None if linear.bias is None else linear.bias[rows]
+    return F.linear(x, linear.weight[rows], bias)
+
+
+def _one_recorder(
+    recorders: OrderedDict[int, Callable],
+) -> Callable[[Tensor], None] | None:
+    """Return a function that calls all recorders; None if there is none."""
+    if not recorders:
+        return None
+
+    def record(weights: Tensor) -> None:
+        for recorder in recorders.values():
             recorder(weights)
+
+    return record
+
+
+def _dims(
+    d_model: int, num_heads: int, head_dim: int | None, value_dim: int | None
+) -> tuple[int, int]:
+    """Return head_dim and value_dim, with None replaced by its meaning."""
+    require.positive_int("d_model", d_model)
+    require.positive_int("num_heads", num_heads)
+    if head_dim is None:
+        require.divisible("d_model", d_model, "num_heads", num_heads)
+        head_dim = d_model // num_heads
+    require.positive_int("head_dim", head_dim)
+    value_dim = head_dim if value_dim is None else value_dim
+    require.positive_int("value_dim", value_dim)
+    return head_dim, value_dim
+
+
+def _check_options(
+    qkv_bias: bool,
+    proj_bias: bool,
+    scale: float | None,
+    attention_dropout: float,
+    dropout: float,
+) -> None:
+    require.boolean("qkv_bias", qkv_bias)
+    require.boolean("proj_bias", proj_bias)
+    if scale is not None:
+        require.number("scale", scale)
+    require.rate("attention_dropout", attention_dropout)
+    require.rate("dropout", dropout)
+
+
+def _check_memory(
+    memory: Tensor,
+    x: Tensor,
+    layer: MultiHeadAttention,
+    cache: KeyValueCache | None,
+) -> None:
+    require.tokens("memory", memory, layer.d_model, layer.qkv)
+    if memory.shape[0] != x.shape[0]:
+        raise ValueError(
+            f"memory must have the batch of x, {x.shape[0]}, "
+            f"got {memory.shape[0]}"
+        )
+    # A cache holds nothing yet, or one memory.
+    if cache and len(cache) != memory.shape[1]:
+        raise ValueError(
+            f"memory must be that of the cache, {len(cache)} tokens, "
+            f"got {memory.shape[1]}"
+        )

@@ -68,6 +68,61 @@ def padding_mask(
     return (tokens != pad_id)[:, None, None, :]
 
 
+def visible_tokens(
+    patch_mask: Bool[Tensor, "batch patch"] | None,
+    batch: int,
+    num_patches: int,
+    num_prefix_tokens: int,
+) -> Bool[Tensor, "batch token"] | None:
+    """Say which tokens of images may be read; those before the patches always.
+
+    Args:
+        patch_mask: True = real patch; None: all are real.
+        batch: Number of images.
+        num_patches: Patches of an image.
+        num_prefix_tokens: Tokens before the patches.
+
+    Returns:
+        True where the token may be read; None if `patch_mask` is None.
+
+    Raises:
+        TypeError: `patch_mask` is not boolean, or a number is no integer.
+        ValueError: `patch_mask` has another shape, or an image has no real
+            patch, which a captured graph does not notice.
+
+    Source: none; the paper knows full images alone.
+
+    >>> patch_mask = torch.tensor([[True, False, True]])
+    >>> visible_tokens(patch_mask, 1, 3, num_prefix_tokens=1).int().tolist()
+    [[1, 1, 0, 1]]
+    """
+    require.integer("batch", batch, at_least=0)
+    require.integer("num_patches", num_patches, at_least=0)
+    require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
+    if patch_mask is None:
+        return None
+    require.rank("patch_mask", patch_mask, "batch patch")
+    if patch_mask.dtype != torch.bool:
+        raise TypeError(
+            "patch_mask must be boolean (True = real patch), "
+            f"got dtype {patch_mask.dtype}"
+        )
+    expected = (batch, num_patches)
+    if patch_mask.shape != expected:
+        raise ValueError(
+            f"patch_mask must have (batch, patch) = {expected}, "
+            f"got {tuple(patch_mask.shape)}"
+        )
+    empty = ~patch_mask.any(dim=1)
+    if any(require.numbers(empty.any())):
+        raise ValueError(
+            "patch_mask must leave each image a real patch, "
+            f"got none in image {empty.nonzero()[0].item()}"
+        )
+    prefix = patch_mask.new_ones(batch, num_prefix_tokens)
+    return torch.cat([prefix, patch_mask], dim=1)
+
+
 def check_mask(
     mask: Tensor, batch: int, heads: int, query: int, key: int
 ) -> None:

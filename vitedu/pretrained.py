@@ -135,7 +135,7 @@ def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
         names = _listed({key for key, _ in found ^ expected})
         raise ValueError(
             "model must have the weights that its config asks for, got "
-            f"others in {names}; make a new model for another head"
+            f"others in {names}; reset_head puts in another head"
         )
     facts = {"config": asdict(model.config)}
     write_checkpoint(path, _named_as_in_timm(model), facts)

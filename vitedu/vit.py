@@ -1,6 +1,8 @@
 """The Vision Transformer, in named steps."""
 
 from collections import OrderedDict
+from dataclasses import replace
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -9,7 +11,9 @@ from torch import Tensor, nn
 from vitedu import require
 from vitedu.attention import MultiHeadAttention
 from vitedu.config import ViTConfig
+from vitedu.initialisation import initialise_head, initialise_vit
 from vitedu.layers import EncoderBlock, FeedForward
+from vitedu.masks import visible_tokens
 from vitedu.patches import PatchEmbed
 from vitedu.positional import (
     LearnedPositionEmbedding,
@@ -36,39 +40,19 @@ class VisionTransformer(nn.Module):
             without any real patch, which a captured graph does not notice.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equations 1 to 4; the
-        distillation token from Touvron et al. 2021, section 4; initial
-        weights as in the authors' code ("xavier") or timm
-        ("truncated_normal").
+        distillation token from Touvron et al. 2021, section 4.
     Deviates: With ``pool="mean"`` there is no class token at all; the head
         reads the mean of the normalised patches. `patch_mask` is not in the
-        paper. In both initialisations the head starts at zero, while timm
-        draws it, and `pre_logits` starts like every other linear map. With
-        "xavier", q, k and v are drawn as one matrix, which makes them smaller
-        by the square root of 2 than drawn apart; patch weights are normal,
-        not truncated normal; biases of the feed-forward network are 0, not
-        1e-6. With "truncated_normal", patch weights stay as PyTorch draws
-        them, and the cut, at 2, is a hundred standard deviations away: both
-        as in timm.
+        paper. Initial weights: see `initialise_vit`.
     Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()
-        if not isinstance(config, ViTConfig):
-            raise TypeError(
-                f"config must be a ViTConfig, got {type(config).__name__}"
-            )
+        require.instance("config", config, ViTConfig)
         self.config = config
         self.num_prefix_tokens = config.num_prefix_tokens
-        self.patch_embed = PatchEmbed(
-            config.image_size,
-            config.patch_size,
-            config.num_channels,
-            config.d_model,
-            method=config.patch_method,
-            norm=config.patch_norm,
-            layer_norm_eps=config.layer_norm_eps,
-        )
+        self.patch_embed = _patches(config)
         self.cls_token = _token(config, config.pool != "mean")
         self.dist_token = _token(config, config.distilled)
         self.pos_embed = _positions(config)
@@ -87,7 +71,7 @@ class VisionTransformer(nn.Module):
         self.pre_logits = _pre_logits(config)
         self.head = _head(config)
         self.head_dist = _head(config) if config.distilled else None
-        self._initialise()
+        initialise_vit(self, config)
 
     def forward(
         self,
@@ -100,7 +84,7 @@ class VisionTransformer(nn.Module):
         (class token, distillation token) and evaluation their mean. Without
         classes the logits are what the head would have read.
         """
-        tokens = self.features(images, patch_mask)
+        tokens = self.forward_features(images, patch_mask)
         logits = self.head(self.pre_logits(self.pool(tokens, patch_mask)))
         if self.head_dist is None:
             return logits
@@ -109,7 +93,7 @@ class VisionTransformer(nn.Module):
             return logits, distilled
         return (logits + distilled) / 2
 
-    def features(
+    def forward_features(
         self,
         images: Float[Tensor, "batch channel height width"],
         patch_mask: Bool[Tensor, "batch patch"] | None = None,
@@ -155,7 +139,7 @@ class VisionTransformer(nn.Module):
 
         Patches that are not real are no part of a mean.
         """
-        self._check_tokens(tokens)
+        _check_tokens(tokens, self.config)
         visible = self._visible(patch_mask, tokens.shape[0])
         if self.config.pool == "class_token":
             return self.fc_norm(tokens[:, 0])
@@ -166,69 +150,52 @@ class VisionTransformer(nn.Module):
         real = visible[:, first:, None].to(tokens.dtype)
         return self.fc_norm((tokens * real).sum(dim=1) / real.sum(dim=1))
 
-    def _check_tokens(self, tokens: Tensor) -> None:
-        require.rank("tokens", tokens, "batch token d_model")
-        require.floating("tokens", tokens)
-        count = self.num_prefix_tokens + self.config.num_patches
-        expected = (count, self.config.d_model)
-        if tokens.shape[1:] != expected:
-            raise ValueError(
-                f"tokens must have (token, d_model) = {expected}, "
-                f"got {tuple(tokens.shape[1:])}"
-            )
+    def reset_head(self, num_classes: int) -> None:
+        """Put in a new head, for other classes; the config then says so.
+
+        It starts as `config.weights_init` has it, where the weights are and
+        in their dtype. With a distillation token there are two.
+
+        Raises:
+            TypeError, ValueError: `num_classes` is no integer of at least 0.
+        """
+        self.config = replace(self.config, num_classes=num_classes)
+        self.head = self._new_head()
+        if self.head_dist is not None:
+            self.head_dist = self._new_head()
+
+    def no_weight_decay(self) -> set[str]:
+        """Return the names of learned tokens and positions.
+
+        `vitedu.training.fit` spares them from weight decay by itself, as it
+        does biases and norms; timm's optimisers ask for the names.
+        """
+        names = {"cls_token", "dist_token", "pos_embed.weight"}
+        return names & {name for name, _ in self.named_parameters()}
+
+    def _new_head(self) -> nn.Module:
+        like = next(self.parameters())
+        head = _head(self.config, device=like.device, dtype=like.dtype)
+        initialise_head(head, self.config.weights_init)
+        return head.train(self.training)
 
     def _visible(
         self, patch_mask: Tensor | None, batch: int
     ) -> Bool[Tensor, "batch token"] | None:
-        """Return which tokens may be read, those before the patches too."""
-        if patch_mask is None:
-            return None
-        require.rank("patch_mask", patch_mask, "batch patch")
-        if patch_mask.dtype != torch.bool:
-            raise TypeError(
-                "patch_mask must be boolean (True = real patch), "
-                f"got dtype {patch_mask.dtype}"
-            )
-        expected = (batch, self.config.num_patches)
-        if patch_mask.shape != expected:
-            raise ValueError(
-                f"patch_mask must have (batch, patch) = {expected}, "
-                f"got {tuple(patch_mask.shape)}"
-            )
-        empty = ~patch_mask.any(dim=1)
-        if any(require.numbers(empty.any())):
-            raise ValueError(
-                "patch_mask must leave each image a real patch, "
-                f"got none in image {empty.nonzero()[0].item()}"
-            )
-        prefix = patch_mask.new_ones(batch, self.num_prefix_tokens)
-        return torch.cat([prefix, patch_mask], dim=1)
+        patches, prefix = self.config.num_patches, self.num_prefix_tokens
+        return visible_tokens(patch_mask, batch, patches, prefix)
 
-    def _initialise(self) -> None:
-        for token in (self.cls_token, self.dist_token):
-            if token is not None and self.config.class_token_std > 0:
-                nn.init.normal_(token, std=self.config.class_token_std)
-        if self.config.weights_init == "pytorch":
-            return
-        for module in self.modules():
-            if isinstance(module, nn.Linear):
-                self._initialise_linear(module)
-        if self.config.weights_init == "xavier":
-            patch = self.patch_embed.proj
-            nn.init.kaiming_normal_(patch.weight, nonlinearity="linear")
-            nn.init.zeros_(patch.bias)
-        # A zero head starts at the uniform guess: the loss is ln num_classes.
-        for head in (self.head, self.head_dist):
-            if isinstance(head, nn.Linear):
-                nn.init.zeros_(head.weight)
 
-    def _initialise_linear(self, linear: nn.Linear) -> None:
-        if self.config.weights_init == "xavier":
-            nn.init.xavier_uniform_(linear.weight)
-        else:
-            nn.init.trunc_normal_(linear.weight, std=0.02)
-        if linear.bias is not None:
-            nn.init.zeros_(linear.bias)
+def _patches(config: ViTConfig) -> PatchEmbed:
+    return PatchEmbed(
+        config.image_size,
+        config.patch_size,
+        config.num_channels,
+        config.d_model,
+        method=config.patch_method,
+        norm=config.patch_norm,
+        layer_norm_eps=config.layer_norm_eps,
+    )
 
 
 def _token(config: ViTConfig, wanted: bool) -> nn.Parameter | None:
@@ -266,8 +233,20 @@ def _pre_logits(config: ViTConfig) -> nn.Module:
     return nn.Sequential(OrderedDict(fc=fc, act=nn.Tanh()))
 
 
-def _head(config: ViTConfig) -> nn.Module:
+def _head(config: ViTConfig, **factory: Any) -> nn.Module:
     if config.num_classes == 0:
         return nn.Identity()
     width = config.representation_size or config.d_model
-    return nn.Linear(width, config.num_classes)
+    return nn.Linear(width, config.num_classes, **factory)
+
+
+def _check_tokens(tokens: Tensor, config: ViTConfig) -> None:
+    require.rank("tokens", tokens, "batch token d_model")
+    require.floating("tokens", tokens)
+    count = config.num_prefix_tokens + config.num_patches
+    expected = (count, config.d_model)
+    if tokens.shape[1:] != expected:
+        raise ValueError(
+            f"tokens must have (token, d_model) = {expected}, "
+            f"got {tuple(tokens.shape[1:])}"
+        )
