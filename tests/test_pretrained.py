@@ -602,6 +602,22 @@ def test_a_head_that_was_put_in_is_not_saved(path):
     assert load_vit(path, config_of(path)).config == CONFIG
 
 
+@pytest.mark.parametrize("distilled", [False, True])
+def test_a_head_that_was_reset_is_saved(path, distilled):
+    model = VisionTransformer(replace(CONFIG, distilled=distilled)).eval()
+    model.reset_head(3)
+    for name, parameter in model.named_parameters():
+        if name.startswith("head"):
+            torch.nn.init.normal_(parameter)
+    save_vit(path, model)
+    loaded = load_vit(path, config_of(path))
+    assert loaded.config == replace(CONFIG, distilled=distilled, num_classes=3)
+    assert_all_close(
+        gradients(loaded, IMAGES), gradients(model, IMAGES), 1e-12
+    )
+    assert loaded(IMAGES).abs().min() > 1e-3
+
+
 def test_a_changed_number_of_a_saved_file_is_found(path):
     save_vit(path, VisionTransformer(CONFIG))
     whole = bytearray(path.read_bytes())

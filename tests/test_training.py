@@ -212,6 +212,23 @@ def test_weights_of_maps_decay_in_a_vision_transformer():
     assert decayed(model, *batch, weight_decay=0.0) == set()
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"distilled": True},
+        {"pool": "mean"},
+        {"positions": "sinusoidal"},
+        {"pool": "mean", "positions": "none"},
+    ],
+)
+def test_a_vision_transformer_names_what_is_spared(changes):
+    """Of what has two axes or more; others it does not have to name."""
+    model = make_model(num_layers=1, **changes)
+    names = {name for name, p in model.named_parameters() if p.ndim > 1}
+    batch = torch.ones(3, 1, 8, 8), torch.tensor([0, 1, 2])
+    assert model.no_weight_decay() == names - decayed(model, *batch)
+
+
 def test_weights_of_maps_decay_in_a_transformer():
     """Not positions and tables, which are the output map as well."""
     config = TransformerConfig(

@@ -235,6 +235,50 @@ def test_without_classes_there_is_what_the_head_would_read():
     assert expected.abs().max() < 1
 
 
+@each_combination
+def test_a_new_head_stands_on_the_old_trunk(options, mask, training):
+    model = make(**options).train(training)
+    trunk = {k: v for k, v in model.state_dict().items() if "head" not in k}
+    model.reset_head(5)
+    state = model.state_dict()
+    assert all(torch.equal(state.pop(name), trunk[name]) for name in trunk)
+    zero = options["weights_init"] != "pytorch"
+    assert {bool((head == 0).all()) for head in state.values()} == {zero}
+    for head in state.values():
+        torch.nn.init.normal_(head)
+    rows = torch.ones_like(MASK) if mask is None else mask
+
+    def by_hand(images):
+        pairs = zip(images, rows, strict=True)
+        return torch.stack([classify_by_hand(model, *pair) for pair in pairs])
+
+    run = joined(model)
+    found = gradients(lambda x: run(x, mask), IMAGES)
+    assert found[0].shape == (
+        3,
+        10 if options["distilled"] and training else 5,
+    )
+    assert_all_close(found, gradients(by_hand, IMAGES), 1e-11)
+    assert {module.training for module in model.modules()} == {training}
+
+
+def test_the_head_goes_and_comes_again():
+    model = make()
+    read = model.pool(model.forward_features(IMAGES))
+    model.reset_head(0)
+    assert torch.equal(model(IMAGES), read)
+    model.reset_head(7)
+    assert model.config == ViTConfig(**CONFIG)
+    assert torch.equal(model(IMAGES), torch.zeros(3, 7).double())
+    with torch.device("meta"):
+        model.reset_head(2)
+        empty = VisionTransformer(model.config).half()
+    assert torch.equal(model(IMAGES), torch.zeros(3, 2).double())
+    empty.reset_head(3)
+    kinds = {(p.device.type, p.dtype) for p in empty.parameters()}
+    assert kinds == {("meta", torch.float16)}
+
+
 @pytest.mark.parametrize("positions", OPTIONS["positions"])
 @each_pool
 @each_mask
