@@ -102,17 +102,17 @@ MUTANTS = [
     Mutant(
         "heads split by a view without a transpose",
         "attention",
-        "part.unflatten(-1, (self.num_heads, dim)).transpose(1, 2)",
-        "part.reshape(len(x), self.num_heads, -1, dim)",
+        "x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)",
+        "x.reshape(len(x), self.num_heads, x.shape[1], -1)",
         SELF,
     ),
     Mutant(
         "q, k and v stacked within each head",
         "attention",
-        "        parts = projected.split("
-        "[self.num_heads * dim for dim in dims], -1)",
-        "        stacked = projected.unflatten(-1, (self.num_heads, -1))\n"
-        "        parts = [x.flatten(2) for x in stacked.split(dims, -1)]",
+        "        q, k, v = self.qkv(x).split(self._widths(), dim=-1)",
+        "        dims = [self.head_dim, self.head_dim, self.value_dim]\n"
+        "        stacked = self.qkv(x).unflatten(-1, (self.num_heads, -1))\n"
+        "        q, k, v = (x.flatten(2) for x in stacked.split(dims, -1))",
         SELF,
     ),
     Mutant(
