@@ -57,7 +57,8 @@ MAY_IMPORT = {
     "train_state": "config checkpoints processes randomness run_facts "
     "whole_files",
     "train_steps": "processes train_state",
-    "training": "config processes train_state train_steps",
+    "evaluation": "train_steps",
+    "training": "config evaluation processes train_state train_steps",
     "recomputation": "layers",
     "devices": "",
     "train": "config data decoding devices numerals processes recomputation "
@@ -65,8 +66,8 @@ MAY_IMPORT = {
     "weight_files": "checkpoints whole_files",
     "weight_formats": "weight_files",
     "pretrained_config": "config weight_files weight_formats",
-    "pretrained": "config vit positional checkpoints weight_files "
-    "weight_formats pretrained_config",
+    "pretrained": "config vit transformer sequences positional checkpoints "
+    "weight_files weight_formats pretrained_config whole_files",
     "analysis": "attention",
     "attribution": "",
     "leaks": "",

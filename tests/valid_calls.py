@@ -50,6 +50,7 @@ from vitedu import (
     data,
     decoding,
     devices,
+    evaluation,
     flops,
     hypotheses,
     initialisation,
@@ -152,6 +153,7 @@ MAPS = torch.rand(BATCH, HEADS, 7, 7).softmax(-1)
 VIT_MODEL = vit.VisionTransformer(VIT).eval()
 MODEL = transformer.Transformer(SEQ2SEQ).eval()
 LETTERS = sequences.Vocabulary(tuple("abcdefg"))
+WORDS = sequences.Vocabulary(tuple("abcdefghijklmn"))
 PAIRS = sequences.Pairs(
     src=SRC[:, :3] % 9,
     tgt=TGT[:, :3] % 9,
@@ -171,6 +173,24 @@ NO_PATCH_MASKS = (torch.ones(BATCH, 6).tril(-1) > 0, torch.ones(1, 6) > 0)
 
 KINDS = "attention", "restricted attention", "recurrent", "convolution"
 NO_SCORES = torch.full((BATCH, 6), torch.inf)
+
+
+class Returns(nn.Module):
+    """Return the same, whatever comes in."""
+
+    def __init__(self, out: object) -> None:
+        super().__init__()
+        self.out = out
+
+    def forward(self, x: torch.Tensor) -> object:
+        """Return it."""
+        return self.out
+
+
+def of_batches(*tensors: torch.Tensor) -> DataLoader:
+    """Make a loader; without tensors it yields nothing."""
+    data = TensorDataset(*(tensors or (torch.empty(0),)))
+    return DataLoader(data, batch_size=2)
 
 
 def classify(images: torch.Tensor) -> torch.Tensor:
@@ -1098,6 +1118,16 @@ CALLS = {
         resize_positions=(False, boolean()),
         new_head=(False, boolean()),
     ),
+    "pretrained.load_transformer": call(
+        pretrained.load_transformer, path=("/nowhere/file", not_a(str))
+    ),
+    "pretrained.save_transformer": call(
+        pretrained.save_transformer,
+        path=("/nowhere/file", not_a(str)),
+        model=(MODEL, both(not_a(), values(VIT_MODEL))),
+        src_vocabulary=(WORDS, both(not_a(), values(LETTERS))),
+        tgt_vocabulary=(WORDS, both(not_a(), values(LETTERS))),
+    ),
     "pretrained.save_vit": call(
         pretrained.save_vit,
         path=("/nowhere/file", not_a(str)),
@@ -1204,6 +1234,36 @@ CALLS = {
     ),
     "processes.share_of_batches": call(
         processes.share_of_batches, loader=(LOADER, not_a())
+    ),
+    "evaluation.evaluate_classifier": call(
+        evaluation.evaluate_classifier,
+        model=(
+            nn.Linear(4, 4),
+            both(
+                not_a(),
+                values(
+                    Returns(torch.full((2, 4), torch.nan)),
+                    Returns(torch.full((2, 4), torch.inf)),
+                    Returns((torch.ones(2, 4), torch.ones(2, 4))),
+                ),
+            ),
+        ),
+        loader=(
+            LOADER,
+            both(
+                not_a(),
+                values(
+                    of_batches(),
+                    of_batches(torch.eye(4)),
+                    of_batches(torch.eye(4), torch.eye(4)),
+                    of_batches(torch.eye(4), torch.arange(4) - 1),
+                    of_batches(torch.eye(4), torch.arange(4) + 1),
+                    of_batches(torch.eye(4), torch.zeros(4, 1).long()),
+                ),
+            ),
+            ("targets",),
+        ),
+        top_k=((1, 2), items(size())),
     ),
     "recomputation.recompute_blocks": call(
         recomputation.recompute_blocks,
@@ -1372,6 +1432,8 @@ EXEMPT = {
     "checks.same": "a proof: what it gets is what it tests",
     "checks.same_attention": "a proof: what it gets is what it tests",
     "attribution.DeletionTest": RESULT,
+    "evaluation.Evaluation": RESULT,
+    "evaluation.predictions": INSIDE,
     "data.Digits": RESULT,
     "hypotheses.Hypotheses": RESULT,
     "layer_table.LayerRow": RESULT,

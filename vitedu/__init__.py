@@ -45,6 +45,7 @@ Training
     run_facts          what a run is made of, in words to compare
     train_state        what changes in training, kept and brought back
     train_steps        the steps of one process in an epoch
+    evaluation         how well a classifier does, in one pass over data
     training           one loop, with a history and exact resumption
     recomputation      blocks that forget, and compute themselves again
     train              the loop as a program, for one process or many
@@ -54,7 +55,7 @@ Public weights
     weight_files       names, shapes and numbers from a file, and no code
     weight_formats     what others call the weights of a Vision Transformer
     pretrained_config  what a file says about its model
-    pretrained         public weights in our Vision Transformer
+    pretrained         models out of files of weights, and into them
 
 Counting and looking inside
     counting           parameters, part by part, from a config
@@ -110,10 +111,14 @@ _HOMES = {
     "beam_search": "decoding",
     "capture_attention": "analysis",
     "causal_mask": "masks",
+    "evaluate_classifier": "evaluation",
     "fit": "training",
     "greedy_search": "decoding",
+    "load_transformer": "pretrained",
     "load_vit": "pretrained",
     "padding_mask": "masks",
+    "save_transformer": "pretrained",
+    "save_vit": "pretrained",
     "scaled_dot_product_attention": "attention",
 }
 __all__ = sorted(_HOMES)

@@ -1,4 +1,4 @@
-"""Public weights of Vision Transformers, loaded without running any code.
+"""Models out of files and into files, without running any code.
 
 A file of the Hugging Face hub is two lines away for who has a network and
 ``huggingface_hub``; nothing in this library needs either::
@@ -6,20 +6,30 @@ A file of the Hugging Face hub is two lines away for who has a network and
     path = hf_hub_download("timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k",
                            "model.safetensors")
     model = load_vit(path, config_of(path))
+
+A translator goes into one file with the words that it knows:
+`save_transformer`.
 """
 
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import asdict
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitedu import require
-from vitedu.checkpoints import read_checkpoint, write_checkpoint
-from vitedu.config import ViTConfig
+from vitedu.checkpoints import (
+    check_same_weights,
+    read_checkpoint,
+    write_checkpoint,
+)
+from vitedu.config import TransformerConfig, ViTConfig
 from vitedu.positional import interpolate_positions
 from vitedu.pretrained_config import config_of
+from vitedu.sequences import Vocabulary
+from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 from vitedu.weight_files import WeightFile, open_weights
 from vitedu.weight_formats import (
@@ -28,8 +38,15 @@ from vitedu.weight_formats import (
     find_family,
     square_side,
 )
+from vitedu.whole_files import damage_named
 
-__all__ = ["config_of", "load_vit", "save_vit"]
+__all__ = [
+    "config_of",
+    "load_transformer",
+    "load_vit",
+    "save_transformer",
+    "save_vit",
+]
 
 _PRE_LOGITS = ("pre_logits.fc.weight", "pre_logits.fc.bias")
 _HEADS = ("head.weight", "head.bias", "head_dist.weight", "head_dist.bias")
@@ -128,17 +145,167 @@ def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
             f"model must be a VisionTransformer, got {type(model).__name__}"
         )
     with torch.device("meta"):
-        fresh = VisionTransformer(model.config).state_dict()
-    expected = {(key, tensor.shape) for key, tensor in fresh.items()}
-    found = {(key, tensor.shape) for key, tensor in model.state_dict().items()}
+        fresh = VisionTransformer(model.config)
+        hint = "; reset_head puts in another head"
+        _require_own_weights(model, fresh, hint)
+    facts = {"config": asdict(model.config)}
+    write_checkpoint(path, _named_as_in_timm(model), facts)
+
+
+def save_transformer(
+    path: str | os.PathLike,
+    model: Transformer,
+    src_vocabulary: Vocabulary,
+    tgt_vocabulary: Vocabulary,
+) -> None:
+    """Write a model and the words that it knows to one file.
+
+    The file appears whole or not at all. It holds all that `load_transformer`
+    needs; a table that two parts share is in it once.
+
+    Args:
+        path: Where to; a name that ends in .safetensors.
+        model: The model.
+        src_vocabulary: The words of the source language.
+        tgt_vocabulary: Those of the target language.
+
+    Raises:
+        TypeError: An argument of another type.
+        ValueError: A vocabulary of another size or padding than the model's;
+            the weights are no longer those of its config, as after another
+            output map was put in.
+        OSError: The folder does not exist, is read-only or full.
+
+    >>> import tempfile
+    >>> chinese, english = Vocabulary(("一", "二")), Vocabulary(("one", "two"))
+    >>> config = TransformerConfig.numerals(src_vocab_size=5, tgt_vocab_size=5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/translator.safetensors"
+    ...     save_transformer(path, Transformer(config), chinese, english)
+    ...     model, source, target = load_transformer(path)
+    >>> model.config == config, source.words, target == english
+    (True, ('一', '二'), True)
+    """
+    require.instance("model", model, Transformer)
+    _require_vocabularies(model.config, src_vocabulary, tgt_vocabulary)
+    with torch.device("meta"):
+        _require_own_weights(model, Transformer(model.config))
+    facts = {
+        "config": asdict(model.config),
+        "src_words": src_vocabulary.words,
+        "tgt_words": tgt_vocabulary.words,
+    }
+    write_checkpoint(path, _weights(model), facts)
+
+
+def load_transformer(
+    path: str | os.PathLike,
+) -> tuple[Transformer, Vocabulary, Vocabulary]:
+    """Make the model that `save_transformer` has written, with its words.
+
+    Config, vocabularies, names and shapes are compared with each other before
+    any number is read, so a file cannot claim more memory than it holds;
+    nothing in it is executed.
+
+    Args:
+        path: The file.
+
+    Returns:
+        (model, src_vocabulary, tgt_vocabulary); the model in evaluation mode
+        and in PyTorch's default dtype, whatever the precision of the file.
+
+    Raises:
+        TypeError: `path` is no path.
+        FileNotFoundError: There is no such file.
+        ValueError: The file is damaged, or is none of `save_transformer`;
+            what it says of its model does not fit what it holds; another
+            checksum; infinity or NaN in a weight.
+    """
+    with open_weights(path) as file:
+        with damage_named(file.path, "save_transformer"):
+            config, vocabularies = _transformer_facts(file)
+            with torch.device("meta"):
+                wanted = _weights(Transformer(config))
+        claimed = {
+            name: torch.empty(file.shape(name), device="meta")
+            for name in file.names
+        }
+        check_same_weights(wanted, claimed, file.path)
+        read_checkpoint(file.path)  # compares its checksum
+        state = {name: file.read(name) for name in wanted}
+    model = Transformer(config)
+    # Both names of a shared table are one parameter; the file has one.
+    model.load_state_dict(state, strict=False)
+    return model.eval(), *vocabularies
+
+
+def _transformer_facts(
+    file: WeightFile,
+) -> tuple[TransformerConfig, list[Vocabulary]]:
+    """Return what a file says of its model; any exception: it is damaged."""
+    if not file.facts:
+        raise ValueError("it holds no config and no vocabularies")
+    facts = json.loads(file.facts)
+    config = TransformerConfig(**facts["config"])
+    words = [facts[f"{side}_words"] for side in ("src", "tgt")]
+    for listed in words:
+        require.instance("words", listed, list)
+    vocabularies = [Vocabulary(tuple(listed)) for listed in words]
+    _require_vocabularies(config, *vocabularies)
+    # Layers take memory even where their numbers do not exist yet.
+    blocks = {
+        name.split(".")[2]
+        for name in file.names
+        if name.startswith("encoder.blocks.")
+    }
+    if config.num_layers != len(blocks):
+        raise ValueError(
+            f"num_layers is {config.num_layers}, the file has {len(blocks)}"
+        )
+    return config, vocabularies
+
+
+def _require_vocabularies(
+    config: TransformerConfig,
+    src_vocabulary: Vocabulary,
+    tgt_vocabulary: Vocabulary,
+) -> None:
+    both = {"src": src_vocabulary, "tgt": tgt_vocabulary}
+    for side, vocabulary in both.items():
+        name = f"{side}_vocabulary"
+        require.instance(name, vocabulary, Vocabulary)
+        size = getattr(config, f"{side}_vocab_size")
+        pad_id = getattr(config, f"{side}_pad_id")
+        if (size, pad_id) != (len(vocabulary), vocabulary.pad_id):
+            raise ValueError(
+                f"{name} must have the model's size, {size}, and its padding "
+                f"id, {pad_id}, got {len(vocabulary)} and "
+                f"{vocabulary.pad_id}"
+            )
+
+
+def _require_own_weights(
+    model: nn.Module, fresh: nn.Module, hint: str = ""
+) -> None:
+    """Require the names and shapes of a new model of the same config."""
+    expected, found = (
+        {(key, tensor.shape) for key, tensor in _weights(x).items()}
+        for x in (fresh, model)
+    )
     if found != expected:
         names = _listed({key for key, _ in found ^ expected})
         raise ValueError(
             "model must have the weights that its config asks for, got "
-            f"others in {names}; reset_head puts in another head"
+            f"others in {names}{hint}"
         )
-    facts = {"config": asdict(model.config)}
-    write_checkpoint(path, _named_as_in_timm(model), facts)
+
+
+def _weights(model: nn.Module) -> dict[str, Tensor]:
+    """Return each weight under its first name; a shared one has several."""
+    found = {}
+    for key, tensor in model.state_dict(keep_vars=True).items():
+        found.setdefault(id(tensor), (key, tensor.detach()))
+    return dict(found.values())
 
 
 def _timm(key: str) -> str:

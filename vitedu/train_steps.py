@@ -44,7 +44,7 @@ class Trainer:
         for batch in self.loader:
             steps += 1
             self._check_steps(steps > self.state.num_batches, "more")
-            *inputs, targets = self._moved(batch)
+            *inputs, targets = checked_batch(batch, self.state.device)
             step_loss, step_count = self._step(inputs, targets)
             loss += step_loss
             count += step_count
@@ -62,25 +62,6 @@ class Trainer:
                 "loader must yield as many batches as its length says, "
                 f"{self.state.num_batches}, got {found}"
             )
-
-    def _moved(self, batch: object) -> list[Tensor]:
-        """Return inputs and targets, on the model's device."""
-        found = type(batch).__name__
-        parts = batch if isinstance(batch, tuple | list) else []
-        if parts:
-            found += f" of {', '.join(type(x).__name__ for x in parts)}"
-        if len(parts) < 2 or not all(isinstance(x, Tensor) for x in parts):
-            raise TypeError(
-                "loader must yield tuples (*inputs, targets) of tensors, "
-                f"got {found}"
-            )
-        *inputs, targets = (x.to(self.state.device) for x in batch)
-        if targets.ndim == 0 or targets.dtype not in _INTEGERS:
-            raise TypeError(
-                "targets must be integers, one for each sample, got "
-                f"{targets.dtype} of shape {tuple(targets.shape)}"
-            )
-        return [*inputs, targets.long()]
 
     def _step(
         self, inputs: list[Tensor], targets: Tensor
@@ -113,12 +94,8 @@ class Trainer:
             logits = self.model(*inputs)
         check_logits(logits, targets)
         counted = targets[targets != self.ignored]
-        count, classes = len(counted), logits.shape[-1]
-        if count and not 0 <= counted.min() <= counted.max() < classes:
-            raise ValueError(
-                f"targets must be class numbers from 0 to {classes - 1}, got "
-                f"{counted.min().item()} to {counted.max().item()}"
-            )
+        count = len(counted)
+        check_classes(counted, logits.shape[-1])
         loss = F.cross_entropy(
             (logits.float() if half else logits).flatten(0, -2),
             targets.flatten(),
@@ -145,6 +122,50 @@ class Trainer:
         if last or number_of_processes() == 1:
             return nullcontext()
         return self.model.no_sync()
+
+
+def checked_batch(batch: object, device: torch.device | None) -> list[Tensor]:
+    """Return the inputs and the targets of a batch, on a device.
+
+    Args:
+        batch: What a loader has yielded.
+        device: Where to; None leaves them where they are.
+
+    Raises:
+        TypeError: It is no tuple (*inputs, targets) of tensors, or the
+            targets are no integers.
+    """
+    found = type(batch).__name__
+    parts = batch if isinstance(batch, tuple | list) else []
+    if parts:
+        found += f" of {', '.join(type(x).__name__ for x in parts)}"
+    if len(parts) < 2 or not all(isinstance(x, Tensor) for x in parts):
+        raise TypeError(
+            "loader must yield tuples (*inputs, targets) of tensors, "
+            f"got {found}"
+        )
+    *inputs, targets = (x.to(device=device) for x in parts)
+    if targets.ndim == 0 or targets.dtype not in _INTEGERS:
+        raise TypeError(
+            "targets must be integers, one for each sample, got "
+            f"{targets.dtype} of shape {tuple(targets.shape)}"
+        )
+    return [*inputs, targets.long()]
+
+
+def check_classes(targets: Tensor, num_classes: int) -> None:
+    """Require numbers of classes.
+
+    Raises:
+        ValueError: One is below 0, or not below `num_classes`.
+    """
+    if targets.numel() and not (
+        0 <= targets.min() <= targets.max() < num_classes
+    ):
+        raise ValueError(
+            f"targets must be class numbers from 0 to {num_classes - 1}, got "
+            f"{targets.min().item()} to {targets.max().item()}"
+        )
 
 
 def check_logits(logits: object, targets: Tensor) -> None:

@@ -12,9 +12,10 @@ from tqdm.auto import tqdm
 
 from vitedu import require
 from vitedu.config import TrainConfig
+from vitedu.evaluation import predictions
 from vitedu.processes import once_for_all, own_rank, replicated
 from vitedu.train_state import History, TrainState
-from vitedu.train_steps import Trainer, check_logits
+from vitedu.train_steps import Trainer
 
 __all__ = ["History", "accuracy", "fit"]
 
@@ -133,7 +134,6 @@ def fit(
     return history
 
 
-@torch.no_grad()
 def accuracy(
     model: nn.Module,
     inputs: Float[Tensor, "sample ..."],
@@ -148,8 +148,9 @@ def accuracy(
     Raises:
         TypeError: `batch_size` is no integer.
         ValueError: No samples, another number of targets, or a `batch_size`
-            below 1; logits of other axes than (batch, class), or without a
-            number (nan), among which none is the largest.
+            below 1; targets outside the classes; logits of other axes than
+            (batch, class), or without a number (nan), among which none is
+            the largest.
     """
     require.instance("model", model, nn.Module)
     require.floating("inputs", inputs)
@@ -163,16 +164,13 @@ def accuracy(
             f"got {count} and {len(targets)}"
         )
     model.eval()
-    right = 0
-    for x, y in zip(
+    batches = zip(
         inputs.split(batch_size), targets.split(batch_size), strict=True
-    ):
-        logits = model(x)
-        check_logits(logits, y)
-        if logits.isnan().any():
-            raise ValueError("model must return numbers as logits, got nan")
-        right += (logits.argmax(dim=-1) == y).sum().item()
-    return right / len(targets)
+    )
+    return sum(
+        (logits.argmax(dim=-1) == y).sum().item()
+        for logits, y in predictions(model, batches)
+    ) / len(targets)
 
 
 def _evaluated(

@@ -1,0 +1,307 @@
+"""A translator and its words in one file: back as they were, or refused."""
+
+import json
+import pickle
+import random
+from dataclasses import asdict, replace
+
+import pytest
+import torch
+from helpers import refuses
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from vitedu.checkpoints import FORMAT, write_checkpoint
+from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
+from vitedu.decoding import greedy_search
+from vitedu.numerals import numeral_pairs, numeral_vocabularies
+from vitedu.pretrained import (
+    config_of,
+    load_transformer,
+    save_transformer,
+    save_vit,
+)
+from vitedu.sequences import Vocabulary, pair_batches
+from vitedu.training import fit
+from vitedu.transformer import Transformer
+from vitedu.vit import VisionTransformer
+
+NUMBERS = [0, 7, 12, 21, 305, 4_000, 12_005, 99_999, 1_000_121, 10**8]
+CONFIG = TransformerConfig.numerals(num_layers=1, d_model=12, d_ff=7)
+WORDS = numeral_vocabularies()
+NO_FILE = "path must be a whole save_transformer file, got"
+
+
+def make(config=CONFIG):
+    """Make a model whose biases and norms are not as they began."""
+    torch.manual_seed(0)
+    model = Transformer(config).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter)
+    return model
+
+
+def say(model, src, vocabulary):
+    """Translate by greedy search; return words."""
+    ids = greedy_search(
+        model,
+        src,
+        bos_id=vocabulary.bos_id,
+        eos_id=vocabulary.eos_id,
+        max_len=15,
+    ).best
+    return [vocabulary.decode(row) for row in ids]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "translator.safetensors"
+
+
+VARIANTS = [
+    {},
+    {"tie_source": True},
+    {"tie_output": False},
+    {"positions": "learned", "max_len": 20, "embedding_scale": "logits"},
+    {"positions": "none", "norm_first": True, "qkv_bias": True},
+    {"embedding_norm": True, "head_dim": 5, "value_dim": 2, "num_heads": 3},
+]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=str)
+def test_what_was_saved_is_loaded(path, changes):
+    joint = changes.get("tie_source", False)
+    words = numeral_vocabularies(joint=joint)
+    sizes = zip(("src", "tgt"), map(len, words), strict=True)
+    sizes = {f"{side}_vocab_size": size for side, size in sizes}
+    config = replace(CONFIG, **sizes, **changes)
+    model = make(config)
+    save_transformer(path, model.train(), *words)
+    found, *vocabularies = load_transformer(path)
+    assert tuple(vocabularies) == words
+    assert found.config == config
+    assert not found.training
+    model.eval()
+    pairs = numeral_pairs(NUMBERS, joint=joint)
+    logits = model(pairs.src, pairs.tgt_input)
+    assert torch.equal(found(pairs.src, pairs.tgt_input), logits)
+    # One parameter has all names of a shared table.
+    names = dict(found.named_parameters(remove_duplicate=False))
+    assert len({id(x) for x in names.values()}) == len(names) - (
+        joint + config.tie_output
+    )
+    table = found.tgt_embed.tokens.weight
+    assert (found.generator.weight is table) == config.tie_output
+    assert (found.src_embed.tokens.weight is table) == joint
+    numbers = sum(x.numel() for x in model.parameters())
+    assert sum(x.numel() for x in load_file(path).values()) == numbers
+
+
+def test_ten_numerals_are_translated_as_before(path):
+    torch.manual_seed(0)
+    pairs = numeral_pairs(NUMBERS)
+    model = Transformer(TransformerConfig.numerals(num_layers=1))
+    fit(
+        model,
+        pair_batches(pairs, batch_size=10, seed=0),
+        TrainConfig(num_epochs=60, learning_rate=0.01, pad_id=0),
+    )
+    before = say(model, pairs.src, pairs.tgt_vocabulary)
+    save_transformer(path, model, pairs.src_vocabulary, pairs.tgt_vocabulary)
+    found, src_vocabulary, tgt_vocabulary = load_transformer(path)
+    words = [src for src, _ in pairs.words]
+    ids = [torch.tensor(src_vocabulary.encode(row)) for row in words]
+    after = [say(found, row[None], tgt_vocabulary)[0] for row in ids]
+    assert after == before
+    # It has learned them, so that each is another sentence.
+    assert before == [tgt for _, tgt in pairs.words]
+
+
+def test_half_of_the_precision_comes_back_in_full(path):
+    save_transformer(path, make().half(), *WORDS)
+    state = load_transformer(path)[0].state_dict()
+    expected = make().half().state_dict()
+    for name, tensor in state.items():
+        assert torch.equal(tensor, expected[name].float())
+
+
+def test_a_table_that_is_shared_no_more_is_not_saved(path):
+    model = make()
+    model.generator.weight = nn.Parameter(model.generator.weight.clone())
+    with refuses(ValueError, "got others in generator.weight"):
+        save_transformer(path, model, *WORDS)
+    assert not path.exists()
+
+
+def test_vocabularies_that_the_model_does_not_know_are_not_saved(path):
+    with refuses(
+        ValueError,
+        "src_vocabulary must have the model's size, 18, and its padding id, "
+        "0, got 35 and 0",
+    ):
+        save_transformer(path, make(), *reversed(WORDS))
+    config = replace(CONFIG, tgt_pad_id=4)
+    with refuses(ValueError, "its padding id, 4, got 35 and 0"):
+        save_transformer(path, make(config), *WORDS)
+    assert not path.exists()
+
+
+# Files that cannot be used.
+
+
+def facts(**changes):
+    src, tgt = (list(vocabulary.words) for vocabulary in WORDS)
+    config = asdict(CONFIG) | changes.pop("config", {})
+    return {"config": config, "src_words": src, "tgt_words": tgt} | changes
+
+
+def write(path, facts, change=None):
+    """Write a file with a right checksum, whatever it says."""
+    save_transformer(path, make(), *WORDS)
+    tensors = load_file(path)
+    if change:
+        change(tensors)
+    write_checkpoint(path, tensors, facts)
+
+
+def test_what_is_changed_below_is_right_before(path):
+    write(path, facts())
+    assert load_transformer(path)[0].config == CONFIG
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"num_layers": n} for n in (2, 10**9, 10**400)),
+        *({"d_model": n} for n in (24, 12 * 10**12, 12 * 10**400)),
+        *({"d_ff": n} for n in (8, 10**12, 10**400)),
+        *({"head_dim": n} for n in (5, 10**12)),
+        {"positions": "learned", "max_len": 10**12},
+        {"tie_output": False},
+        {"qkv_bias": True},
+        *({f"{side}_vocab_size": 10**12} for side in ("src", "tgt")),
+        {"src_pad_id": 1},
+        {"layer_norm_eps": 10**400},
+        {"dropout": "a lot"},
+        {"width": 3},
+    ],
+    ids=str,
+)
+def test_a_config_that_claims_what_its_file_does_not_hold(path, changes):
+    write(path, facts(config=changes))
+    with refuses(ValueError, f"{path}"):
+        load_transformer(path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": {}, "src_words": None},
+        {"src_words": 3},
+        {"src_words": "零一二三四五六七八九十百千万亿"},
+        {"src_words": ["a"] * 15},
+        {"src_words": [[]] * 15},
+        {"src_words": list(range(15))},
+        {"tgt_words": ["one"]},
+        {"tgt_words": []},
+    ],
+    ids=str,
+)
+def test_words_that_are_none(path, changes):
+    write(path, facts(**changes))
+    with refuses(ValueError, f"{NO_FILE} {path}: "):
+        load_transformer(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", "[]", "3", "{}", "[" * 100_000, '{"config": 3}']
+)
+def test_facts_that_are_none(path, text):
+    header = {"format": FORMAT, "facts": text}
+    save_file({"encoder.norm.weight": torch.ones(3)}, path, metadata=header)
+    with refuses(ValueError, f"{NO_FILE} {path}: "):
+        load_transformer(path)
+
+
+def longer(tensors):
+    tensors["encoder.extra"] = torch.ones(2)
+
+
+def shorter(tensors):
+    del tensors["decoder.blocks.0.mlp.fc1.bias"]
+
+
+def whole_numbers(tensors):
+    name = "decoder.blocks.0.mlp.fc1.bias"
+    tensors[name] = tensors[name].long()
+
+
+def nothing(tensors):
+    tensors["decoder.blocks.0.mlp.fc1.bias"][3] = torch.nan
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (longer, "missing: [], extra: ['encoder.extra'], of another"),
+        (shorter, "missing: ['decoder.blocks.0.mlp.fc1.bias'], extra: []"),
+        (whole_numbers, "must hold floating-point weights of 16, 32 or 64"),
+        (nothing, "with infinity or NaN in decoder.blocks.0.mlp.fc1.bias"),
+    ],
+)
+def test_weights_that_are_not_those_of_the_model(path, change, message):
+    write(path, facts(), change)
+    with refuses(ValueError, message):
+        load_transformer(path)
+
+
+def test_files_of_something_else(path):
+    with refuses(FileNotFoundError, f"a file of weights, got {path}"):
+        load_transformer(path)
+    save_file({"generator.weight": torch.ones(3)}, path)
+    with refuses(ValueError, "it holds no config and no vocabularies"):
+        load_transformer(path)
+    save_vit(path, VisionTransformer(ViTConfig.digits()))
+    with refuses(ValueError, NO_FILE):
+        load_transformer(path)
+    path.write_bytes(pickle.dumps({"generator.weight": [1.0]}))
+    with refuses(ValueError, "Pickled weights"):
+        load_transformer(path)
+    save_transformer(path, make(), *WORDS)
+    with refuses(ValueError, "path must hold a config of ViTConfig's"):
+        config_of(path)
+
+
+def test_a_damaged_file_gives_no_model(path):
+    """At 200 places, in the header and in the numbers: always refused."""
+    save_transformer(path, make(), *WORDS)
+    whole, chance = path.read_bytes(), random.Random(0)
+    header = int.from_bytes(whole[:8], "little") + 8
+    assert json.loads(whole[8:header])["__metadata__"]["facts"]
+    for trial in range(200):
+        place = chance.randrange(header if trial % 2 else len(whole))
+        damaged = bytearray(whole)
+        damaged[place] ^= chance.randrange(1, 256)
+        path.write_bytes(damaged if trial % 4 else whole[:place])
+        with refuses(ValueError, f"{path}"):
+            load_transformer(path)
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(path, monkeypatch):
+    save_transformer(path, make(), *WORDS)
+    before = path.read_bytes()
+
+    def full(handle):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        save_transformer(path, make(), *WORDS)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_an_empty_vocabulary_comes_back(path):
+    config = replace(CONFIG, src_vocab_size=3, tgt_vocab_size=3)
+    save_transformer(path, make(config), Vocabulary(()), Vocabulary(()))
+    assert load_transformer(path)[1:] == (Vocabulary(()), Vocabulary(()))

@@ -1,0 +1,132 @@
+"""How well a classifier does on data: one pass, and what it says."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Int
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from vitedu import require
+from vitedu.train_steps import check_classes, check_logits, checked_batch
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluation:
+    """What `evaluate_classifier` has found.
+
+    Attributes:
+        num_samples: How many samples there were.
+        accuracy: k -> share of the samples whose class is among the k largest
+            logits.
+        cross_entropy: Mean over the samples, in nats.
+        confusion: How many samples of a class (row) were taken for which
+            (column); int64, on the CPU.
+    """
+
+    num_samples: int
+    accuracy: dict[int, float]
+    cross_entropy: float
+    confusion: Int[Tensor, "true predicted"]
+
+
+def evaluate_classifier(
+    model: nn.Module, loader: DataLoader, *, top_k: Sequence[int] = (1, 5)
+) -> Evaluation:
+    """Run a classifier over all that a loader yields, and count.
+
+    The model runs in evaluation mode, without gradients, on its device; each
+    of its layers has its mode again afterwards, also after an error. Losses
+    are added in float64. Of equal logits the first counts as the largest.
+
+    Args:
+        model: Maps images to logits (batch, class).
+        loader: Yields ``(images, targets)``, or several inputs and targets;
+            targets are class numbers, (batch,). A shuffled one will do.
+        top_k: For which k to compute the accuracy, each at least 1. With no
+            more than k classes it is 1.
+
+    Raises:
+        TypeError: An argument of another type; batches that are no tuples of
+            tensors; targets that are no integers; a model with two outputs.
+        ValueError: A k below 1; a loader without a sample; targets of other
+            axes, or outside the classes; logits without a number (nan), or
+            without a finite one that is the largest.
+
+    >>> from torch.utils.data import TensorDataset
+    >>> data = TensorDataset(torch.eye(3), torch.tensor([0, 1, 0]))
+    >>> loader = DataLoader(data, batch_size=2)
+    >>> found = evaluate_classifier(nn.Identity(), loader, top_k=(1, 2))
+    >>> found.num_samples, found.accuracy[2], f"{found.accuracy[1]:.2f}"
+    (3, 1.0, '0.67')
+    >>> found.confusion.tolist()
+    [[1, 0, 1], [0, 1, 0], [0, 0, 0]]
+    """
+    require.instance("model", model, nn.Module)
+    require.instance("loader", loader, DataLoader)
+    require.instance("top_k", top_k, tuple, list)
+    for i, k in enumerate(top_k):
+        require.positive_int(f"top_k[{i}]", k)
+    weights = chain(model.parameters(), model.buffers())
+    device = next((weight.device for weight in weights), None)
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        batches = (checked_batch(batch, device) for batch in loader)
+        return _counted(predictions(model, batches), top_k)
+    finally:
+        for module, training in modes:
+            module.training = training
+
+
+def predictions(
+    model: nn.Module, batches: Iterable[Iterable[Tensor]]
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield the logits of each batch, without gradients, and its targets.
+
+    Raises:
+        TypeError, ValueError: As `evaluate_classifier` says.
+    """
+    for *inputs, targets in batches:
+        with torch.no_grad():
+            logits = model(*inputs)
+        check_logits(logits, targets)
+        require.rank("targets", targets, "sample")
+        check_classes(targets, logits.shape[-1])
+        if logits.isnan().any():
+            raise ValueError("model must return numbers as logits, got nan")
+        yield logits, targets
+
+
+def _counted(
+    found: Iterator[tuple[Tensor, Tensor]], top_k: Sequence[int]
+) -> Evaluation:
+    places, loss, confusion = [], 0.0, None
+    for logits, targets in found:
+        logits, targets = logits.cpu().double(), targets.cpu()
+        order = logits.argsort(dim=-1, descending=True, stable=True)
+        places.append((order == targets[:, None]).nonzero()[:, 1])
+        loss += F.cross_entropy(logits, targets, reduction="sum").item()
+        if confusion is None:
+            confusion = torch.zeros(logits.shape[-1:] * 2, dtype=torch.int64)
+        confusion.index_put_(
+            (targets, order[:, 0]), torch.tensor(1), accumulate=True
+        )
+    count = sum(map(len, places))
+    if count == 0:
+        raise ValueError("loader must yield at least one sample, got none")
+    if math.isnan(loss):
+        raise ValueError(
+            "model must return logits whose largest is finite, got infinity"
+        )
+    place = torch.cat(places)
+    return Evaluation(
+        num_samples=count,
+        accuracy={k: (place < k).sum().item() / count for k in top_k},
+        cross_entropy=loss / count,
+        confusion=confusion,
+    )
