@@ -132,7 +132,7 @@ def checked_batch(batch: object, device: torch.device | None) -> list[Tensor]:
         device: Where to; None leaves them where they are.
 
     Raises:
-        TypeError: It is no tuple (*inputs, targets) of tensors, or the
+        TypeError: It is no tuple ``(*inputs, targets)`` of tensors, or the
             targets are no integers.
     """
     found = type(batch).__name__

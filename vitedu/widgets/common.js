@@ -36,7 +36,7 @@ function put(node, name, value) {
 // squares is drawn much sooner than many squares of their own.
 function square(x, y, side) {
   const [left, top, s] = [x - side / 2, y - side / 2, side].map((size) =>
-    Number(size.toFixed(3)));
+    Number(size.toFixed(5)));
   return `M${left} ${top}h${s}v${s}h-${s}z`;
 }
 
