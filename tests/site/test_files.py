@@ -122,7 +122,7 @@ def test_scripts_are_few(site, path):
 def test_pages_and_downloads_say_what_is_allowed(site):
     for path in PAGES:
         text = (site.folder / path).read_text(encoding="utf-8")
-        footer = BeautifulSoup(text, "html.parser").footer
+        footer = BeautifulSoup(text, "html.parser").select_one(".copyright")
         assert footer.select_one('[rel~="license"]'), path
         assert "code: MIT" in footer.get_text(), path
     for notebook in (site.folder / "_sources/chapters").glob("*.ipynb"):
