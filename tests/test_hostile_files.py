@@ -4,7 +4,6 @@ import pickle
 from pathlib import Path
 
 import pytest
-from vitedu_book.paths import BadPaths, read_paths
 from vitedu_book.quizzes import BadQuiz, read_quiz
 from vitedu_book.teaching import BadGuide, read_guide
 
@@ -56,7 +55,6 @@ def read_notebooks(path):
 READERS = {
     "quiz": (read_quiz, BadQuiz, "01-a.ipynb"),
     "guide": (read_guide, BadGuide, "01-a.ipynb"),
-    "paths": (lambda path: read_paths(path, {}), BadPaths, "01-a.ipynb"),
     "runs": (read_runs, ValueError, "01-a.ipynb"),
     "notebook": (read_notebooks, ValueError, "01-a.ipynb"),
     "progress": (read_progress, ValueError, progress.FILE),

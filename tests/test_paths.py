@@ -1,16 +1,19 @@
 """The paths: what fits is taken, with what it needs, in order."""
 
+import json
 import re
 
 import pytest
+from nbformat import write
+from nbformat.v4 import new_markdown_cell, new_notebook
 from test_notebooks import CHAPTERS, ROOT, read
-from vitedu_book import chapter_map, paths
-from vitedu_book.paths import BadPaths, Chapter, chapter_of
+from vitedu_book import paths
+from vitedu_book.paths import chapter_of
 
 from tools.reading import ALLOWANCES
 
-MINUTES = paths.read_minutes(ROOT / paths.TIMES)
-BOOK = paths.read_paths(ROOT / paths.YAML, MINUTES)
+BOOK = paths.read_paths(ROOT)
+MINUTES = BOOK.minutes
 PLANS = [
     pytest.param(
         goal, budget, BOOK.plan(goal, budget), id=f"{number}-{budget}"
@@ -51,9 +54,8 @@ def test_more_time_loses_nothing_important(goal, budget, plan):
         assert set(first) <= set(plan)
 
 
-def test_a_section_is_on_a_path_or_said_to_be_on_none():
+def test_the_paths_hold_nearly_all_of_the_book():
     reached = {name for g in BOOK.goals for name in BOOK.plan(g, 240)}
-    assert BOOK.on_no_path() == [n for n in MINUTES if n not in reached]
     assert len(reached) > 0.85 * len(MINUTES)
 
 
@@ -80,18 +82,29 @@ chapters:
   2: {needs: [1], core: [c]}
   3: {needs: [2], core: [e]}
 goals:
-  - {title: T, assumed: "A.", knows: [], sections: [2#d, 1#x, 3]}
-  - {title: U, assumed: "A.", knows: [1], sections: [2#d, 3, 1#x]}
+  - {title: T, assumed: "A.", knows: [], sections: [2#d, 1#x-y-s, 3]}
+  - {title: U, assumed: "A.", knows: [1], sections: [2#d, 3, 1#x-y-s]}
 """
 # In the order of reading.
-FEW = {"1#a": 1, "1#x": 3, "1#b": 2, "2#c": 1, "2#d": 4, "3#e": 1, "3#f": 1}
-FEW |= {"3#exercises": 9}
+FEW = {
+    "01-one": {"a": 1, "x-y-s": 3.4, "b": 2},
+    "02-two": {"c": 0.2, "d": 4},
+    "03-three": {"e": 1, "f": 1, "exercises": 9},
+}
 
 
 def tiny(tmp_path, text=TINY):
-    file = tmp_path / "paths.yml"
-    file.write_text(text)
-    return paths.read_paths(file, FEW)
+    for folder in ("book", "chapters"):
+        (tmp_path / folder).mkdir()
+    for name, found in FEW.items():
+        headings = ("X_y's?" if n == "x-y-s" else n for n in found)
+        lines = "\n".join(f"## {heading}" for heading in headings)
+        cells = [new_markdown_cell(lines)]
+        write(new_notebook(cells=cells), tmp_path / f"chapters/{name}.ipynb")
+    (tmp_path / paths.YAML).write_text(text)
+    boxes = {name: {"sections": found} for name, found in FEW.items()}
+    (tmp_path / paths.TIMES).write_text(json.dumps({"chapters": boxes}))
+    return paths.read_paths(tmp_path)
 
 
 def test_a_section_brings_what_it_needs(tmp_path):
@@ -99,76 +112,58 @@ def test_a_section_brings_what_it_needs(tmp_path):
     first, second = book.goals
     assert book.with_needs("2#d", ()) == {"1#a", "1#b", "2#c", "2#d"}
     assert book.with_needs("2#d", (1,)) == {"2#c", "2#d"}
-    assert book.with_needs("1#x", ()) == {"1#a", "1#x"}
+    assert book.with_needs("1#x-y-s", ()) == {"1#a", "1#x-y-s"}
     assert book.plan(first, 8) == ["1#a", "1#b", "2#c", "2#d"]
-    assert book.plan(first, 7) == ["1#a", "1#x"]
-    assert book.plan(first, 5) == ["1#a", "1#x"]
+    assert book.plan(first, 7) == ["1#a", "1#x-y-s"]
+    assert book.plan(first, 5) == ["1#a", "1#x-y-s"]
     assert book.plan(first, 3) == []
     assert book.plan(second, 5) == ["2#c", "2#d"]
     assert book.plan(second, 7) == ["2#c", "2#d", "3#e", "3#f"]
-    assert book.plan(second, 10) == ["1#x", "2#c", "2#d", "3#e", "3#f"]
+    assert book.plan(second, 10) == ["1#x-y-s", "2#c", "2#d", "3#e", "3#f"]
     assert "3#exercises" not in first.sections
-    assert book.on_no_path() == ["1#b", "3#e", "3#f", "3#exercises"]
-
-
-@pytest.mark.parametrize("number", BOOK.chapters)
-def test_who_knows_nothing_needs_the_core_of_all_that_is_needed(number):
-    *_, last = (name for name in MINUTES if chapter_of(name) == number)
-    core = {
-        name
-        for other in (number, *chapter_map.all_needs(number, BOOK.chapters))
-        for name in BOOK.chapters[other].core
-    }
-    assert BOOK.with_needs(last, ()) == {last} | core
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "why"),
-    [
-        ("2#d", "2#gone", r"goal 'T': there is no section '2#gone'"),
-        ("[c]", "[gone]", r"chapter 2: there is no section '2#gone'"),
-        ("core: [e]", "core: []", "chapter 3: its core must not be empty"),
-        ("needs: [1]", "needs: [3]", "chapter 2: it can need .* earlier"),
-        ("needs: [1]", "helps: [2]", "chapter 2: it can need .* earlier"),
-        ("  3: {needs: [2], core: [e]}\n", "", "no section 3"),
-        ("sections: [2#d, 1", "section: [2#d, 1", "KeyError"),
-        ("minutes: [5]", "minutes: [", "ParserError"),
-    ],
+    ("old", "new"), [("2#d", "2#gone"), ("core: [c]", "core: [gone]")]
 )
-def test_a_file_that_cannot_be_used_says_why(tmp_path, old, new, why):
-    assert TINY.count(old) >= 1
-    with pytest.raises(BadPaths, match=why):
+def test_a_section_that_is_not_there_is_named(tmp_path, old, new):
+    with pytest.raises(ValueError, match="there is no section '2#gone'"):
         tiny(tmp_path, TINY.replace(old, new, 1))
 
 
-def test_a_chapter_without_an_entry_is_named(tmp_path):
-    text = TINY.replace("  3: {needs: [2], core: [e]}\n", "")
-    with pytest.raises(BadPaths, match=r"it has the chapters \[1, 2\]"):
-        tiny(tmp_path, text.replace(", 3", ""))
+def test_the_lists_are_written_as_markdown(tmp_path):
+    book = tiny(tmp_path)
+    one, two, three = (
+        f"../chapters/{name}.ipynb"
+        for name in ("01-one", "02-two", "03-three")
+    )
+    assert paths.by_goal(book) == (
+        f"""## T
 
+Assumed known: A.
 
-def test_an_arc_stands_for_a_need_that_is_not_implied():
-    chapters = {
-        1: Chapter(core=("1#a",)),
-        2: Chapter(core=("2#a",), needs=(1,)),
-        3: Chapter(core=("3#a",), needs=(1, 2)),
-        4: Chapter(core=("4#a",), needs=(1, 3)),
-    }
-    assert chapter_map.all_needs(4, chapters) == {1, 2, 3}
-    assert chapter_map.direct_needs(4, chapters) == [3]
-    assert chapter_map.arcs(4, chapters).count('class="tip"') == 1
-    assert chapter_map.arcs(1, chapters).count("<path") == 0
+:::{{dropdown}} In 5 minutes
+- []({one})
+  - [First screen]({one}), 1 min
+  - []({one}#x_ys), 3 min
+:::
 
+## U
 
-@pytest.mark.parametrize("number", BOOK.chapters)
-def test_the_arcs_of_the_book_lose_no_need(number):
-    """Following the arcs, one comes to all that a chapter needs."""
-    found, ahead = set(), [number]
-    while ahead:
-        near = chapter_map.direct_needs(ahead.pop(), BOOK.chapters)
-        ahead += [other for other in near if other not in found]
-        found.update(near)
-    assert found == chapter_map.all_needs(number, BOOK.chapters)
+Assumed known: A.
+
+:::{{dropdown}} In 5 minutes
+- []({two})
+  - [First screen]({two}), 1 min
+  - []({two}#d), 4 min
+:::
+"""
+    )
+    assert paths.what_is_needed(book).splitlines()[2:] == [
+        f"| []({one}) |  |  |",
+        f"| []({two}) | [1]({one}) |  |",
+        f"| []({three}) | [2]({two}) |  |",
+    ]
 
 
 def test_the_rules_are_on_the_page_that_explains_them():

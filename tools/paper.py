@@ -58,6 +58,11 @@ def read(site: Path, page: str) -> Tag:
     for fold in folds:
         fold.summary.decompose()
         fold.unwrap()
+    for fold in section.select("details.sd-dropdown"):
+        title = _html("<p><strong></strong></p>")
+        title.strong.string = fold.summary.get_text(strip=True)
+        fold.summary.replace_with(title)
+        fold.unwrap()
     for selector in DROPPED:
         for element in section.select(selector):
             element.decompose()

@@ -162,3 +162,12 @@ def test_the_whole_book_is_packed_in_order():
     assert pages == sorted(set(pages), key=pages.index)
     chapters = sorted(p.stem for p in paper.ROOT.glob("chapters/*.ipynb"))
     assert [Path(p).stem for p in pages if "chapters/" in p] == chapters
+
+
+def test_the_paths_stand_unfolded_under_their_times(site):
+    page = paper.read(site.folder, "book/paths")
+    assert page.select("details, summary") == []
+    titles = page.find_all("strong", string=re.compile(r"^In \d+ minutes$"))
+    assert len(titles) == 21
+    for title in titles:
+        assert title.parent.find_next("li").select("li a")

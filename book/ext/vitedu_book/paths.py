@@ -1,27 +1,27 @@
-"""Which sections to read for a goal, when there are so many minutes.
+"""The page "Plan your path": what to read for a goal, in so many minutes.
 
 `book/paths.yml` names the goals, what each holds in the order of importance,
 and what the chapters need of each other. `book/time-boxes.json` has the
 minutes. A section is "3#anchor": the number of a chapter and a heading in it.
+The lists are written as Markdown into the page that has their marks, before
+it is parsed, so that a link to a heading that is gone is a warning.
 """
 
 import json
-from collections.abc import Iterable
+import re
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import yaml
-from sphinx.errors import SphinxError
+from docutils.nodes import make_id
+from sphinx.application import Sphinx
+
+from .teaching import HEADING, prose, slug
 
 YAML = "book/paths.yml"
 TIMES = "book/time-boxes.json"
 EXERCISES = "exercises"
-
-
-class BadPaths(SphinxError):
-    """Goals, chapters or sections that cannot be."""
-
-    category = "Paths"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,13 +29,17 @@ class Chapter:
     """What a chapter builds on, and what is built on it.
 
     Attributes:
+        name: Of its file.
+        slugs: Anchors of headings -> their names in links of MyST.
         needs: Chapters without which it cannot be followed.
         helps: Chapters that make it easier.
         core: Its sections that the others, and other chapters, build on.
     """
 
-    needs: tuple[int, ...] = ()
-    helps: tuple[int, ...] = ()
+    name: str
+    slugs: dict[str, str]
+    needs: tuple[int, ...]
+    helps: tuple[int, ...]
     core: tuple[str, ...]
 
 
@@ -111,85 +115,59 @@ class Paths:
         others = self.chapters[number].needs
         return [n for other in others for n in self.chapters[other].core] + own
 
-    def on_no_path(self) -> list[str]:
-        """Return the sections that no goal reaches in the longest time."""
-        longest = max(self.budgets)
-        reached = {n for g in self.goals for n in self.plan(g, longest)}
-        return [name for name in self.minutes if name not in reached]
-
 
 def chapter_of(section: str) -> int:
     """Return the number of the chapter that a section is in."""
     return int(section.partition("#")[0])
 
 
-def read_minutes(path: Path) -> dict[str, int]:
-    """Return the minutes of all sections, in whole ones, at least 1."""
-    boxes = json.loads(path.read_text(encoding="utf-8"))["chapters"]
-    return {
-        f"{int(name[:2])}#{anchor}": max(1, round(minutes))
-        for name, box in boxes.items()
-        for anchor, minutes in box["sections"].items()
-    }
-
-
-def read_paths(path: Path, minutes: dict[str, int]) -> Paths:
-    """Read and check the file of goals and chapters.
+def read_paths(root: Path) -> Paths:
+    """Read the goals, the chapters and their minutes.
 
     Args:
-        path: The file.
-        minutes: Of all sections, in the order of reading.
+        root: The folder of the project.
 
     Raises:
-        BadPaths: Something is missing, unknown or in the wrong order; says
-            where and why.
+        ValueError: A goal or a chapter names a section that is not there.
     """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        chapters = {
-            number: _chapter(number, entry, minutes)
-            for number, entry in content["chapters"].items()
-        }
-        goals = tuple(
-            _goal(entry, chapters, minutes) for entry in content["goals"]
+    content = yaml.safe_load((root / YAML).read_text(encoding="utf-8"))
+    boxes = json.loads((root / TIMES).read_text(encoding="utf-8"))["chapters"]
+    names = {int(name[:2]): name for name in boxes}
+    minutes = {
+        f"{number}#{anchor}": max(1, round(found))
+        for number, name in names.items()
+        for anchor, found in boxes[name]["sections"].items()
+    }
+    chapters = {
+        number: Chapter(
+            name=names[number],
+            slugs=_slugs(root / f"chapters/{names[number]}.ipynb"),
+            needs=tuple(entry.get("needs", ())),
+            helps=tuple(entry.get("helps", ())),
+            core=tuple(f"{number}#{anchor}" for anchor in entry["core"]),
         )
-        budgets = tuple(content["minutes"])
-    except (
-        yaml.YAMLError,
-        KeyError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        raise BadPaths(f"{path.name}: {error!r}") from None
-    if {*chapters} != {chapter_of(name) for name in minutes}:
-        raise BadPaths(f"{path.name}: it has the chapters {[*chapters]}")
-    return Paths(minutes, budgets, chapters, goals)
+        for number, entry in content["chapters"].items()
+    }
+    goals = tuple(_goal(entry, minutes) for entry in content["goals"])
+    for entry in (*chapters.values(), *goals):
+        for name in getattr(entry, "core", None) or entry.sections:
+            if name not in minutes:
+                raise ValueError(f"{YAML}: there is no section {name!r}")
+    return Paths(minutes, tuple(content["minutes"]), chapters, goals)
 
 
-def _chapter(number: int, entry: dict, minutes: dict[str, int]) -> Chapter:
-    where = f"chapter {number}"
-    core = tuple(f"{number}#{anchor}" for anchor in entry["core"])
-    _known(where, core, minutes)
-    if not core:
-        raise BadPaths(f"{where}: its core must not be empty")
-    needs, helps = (tuple(entry.get(kind, ())) for kind in ("needs", "helps"))
-    if any(other >= number for other in needs + helps):
-        raise BadPaths(f"{where}: it can need and use earlier ones only")
-    return Chapter(needs=needs, helps=helps, core=core)
+def _slugs(chapter: Path) -> dict[str, str]:
+    headings = HEADING.findall(prose(chapter))
+    return {make_id(re.sub(r"[`*$]", "", h)): slug(h) for h in headings}
 
 
-def _goal(
-    entry: dict, chapters: dict[int, Chapter], minutes: dict[str, int]
-) -> Goal:
+def _goal(entry: dict, minutes: dict[str, int]) -> Goal:
     sections: list[str] = []
     for item in entry["sections"]:
-        if item in chapters:
+        if isinstance(item, int):  # the rest of a chapter
             rest = [n for n in minutes if n.startswith(f"{item}#")]
             sections += [n for n in rest if n != f"{item}#{EXERCISES}"]
         else:
-            _known(f"goal {entry['title']!r}", [item], minutes)
             sections.append(item)
     return Goal(
         title=entry["title"],
@@ -199,7 +177,76 @@ def _goal(
     )
 
 
-def _known(where: str, names: Iterable[str], minutes: dict[str, int]) -> None:
-    for name in names:
-        if name not in minutes:
-            raise BadPaths(f"paths.yml, {where}: there is no section {name!r}")
+def by_goal(book: Paths) -> str:
+    """Write a section for each goal, a folded list for each time, in MyST."""
+    lines = []
+    for goal in book.goals:
+        lines += [f"## {goal.title}", "", f"Assumed known: {goal.assumed}", ""]
+        for budget in book.budgets:
+            plan = book.plan(goal, budget)
+            lines += [
+                f":::{{dropdown}} In {budget} minutes",
+                *_by_chapter(book, plan),
+                ":::",
+                "",
+            ]
+    return "\n".join(lines)
+
+
+def _by_chapter(book: Paths, sections: list[str]) -> list[str]:
+    lines = []
+    for number, group in groupby(sections, chapter_of):
+        link = _link(book, number)
+        lines.append(f"- []({link})")
+        first = next(n for n in book.minutes if chapter_of(n) == number)
+        for section in group:
+            anchor = section.partition("#")[2]
+            name = book.chapters[number].slugs.get(anchor, anchor)
+            place = (
+                f"[First screen]({link})"
+                if section == first
+                else f"[]({link}#{name})"
+            )
+            lines.append(f"  - {place}, {book.minutes[section]} min")
+    return lines
+
+
+def what_is_needed(book: Paths) -> str:
+    """Write a table of the chapters and of what they need, in MyST."""
+    lines = ["| Chapter | Needs | Helped by |", "|---|---|---|"]
+    for number, chapter in book.chapters.items():
+        cells = [
+            ", ".join(f"[{other}]({_link(book, other)})" for other in others)
+            for others in (chapter.needs, chapter.helps)
+        ]
+        lines.append(f"| []({_link(book, number)}) | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _link(book: Paths, number: int) -> str:
+    return f"../chapters/{book.chapters[number].name}.ipynb"
+
+
+# The mark on a page, a comment in Markdown -> what is written there.
+WRITERS = {
+    "% paths by goal": by_goal,
+    "% what each chapter needs": what_is_needed,
+}
+
+
+def setup(app: Sphinx) -> None:
+    """Write the lists on reading."""
+    app.connect("source-read", fill)
+
+
+def fill(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Write the lists where a page has their marks."""
+    root = Path(app.srcdir)
+    for mark, write in WRITERS.items():
+        if mark not in source[0]:
+            continue
+        book = read_paths(root)
+        names = (f"chapters/{c.name}.ipynb" for c in book.chapters.values())
+        for file in (YAML, TIMES, *names):
+            app.env.note_dependency(str(root / file))
+        source[0] = source[0].replace(mark, write(book))

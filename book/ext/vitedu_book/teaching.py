@@ -91,7 +91,7 @@ def guide_to(path: Path, guide: dict) -> str:
     for key, (heading, _) in LISTS.items():
         lines += [heading, ":   " + _bullets(guide[key], "    "), ""]
     said = [
-        f"**[{heading}]({link}#{_slug(heading)})** {guide['say'][heading]}"
+        f"**[{heading}]({link}#{slug(heading)})** {guide['say'][heading]}"
         for heading in HEADING.findall(text)
         if heading in guide["say"]
     ]
@@ -109,8 +109,8 @@ def _bullets(texts: list[str], indent: str) -> str:
     return f"\n{indent}".join(f"- {' '.join(text.split())}" for text in texts)
 
 
-def _slug(heading: str) -> str:
-    # As MyST names headings, with myst_heading_anchors.
+def slug(heading: str) -> str:
+    """Return the name of a heading in links of MyST."""
     return re.sub(r"[^\w\- ]", "", heading.lower().replace(" ", "-"))
 
 
