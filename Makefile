@@ -29,7 +29,8 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.ins
 	@touch $@
 
 book: $(VENV)/.installed ## set up, execute the chapters, build the site
-	$(BIN)/jupyter-book build .
+	$(BIN)/jupyter-book build -W .
+	$(BIN)/python -m tools.shrink $(SITE)
 	@echo
 	@echo "The book is in $(SITE). Open it with:  make serve"
 	@echo "or from disk:  file://$(CURDIR)/$(SITE)/index.html"
@@ -73,9 +74,8 @@ epub: book ## make an e-book of the book
 slides: book ## build the site, then write a deck for each chapter
 	$(BIN)/python -m tools.slides $(SITE)
 
-bench: $(VENV)/.installed-dev ## measure speed and weight: BENCH=--quick for less
+bench: book $(VENV)/.installed-dev ## measure speed and weight: BENCH=--quick for less
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt
-	$(BIN)/jupyter-book build .
 	$(BIN)/python -m benchmarks $(BENCH)
 
 links: $(VENV)/.installed ## ask every address in the book if it answers

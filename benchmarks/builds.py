@@ -80,19 +80,22 @@ def row(what: str, ours: float, peer: str, theirs: float, unit: str) -> Row:
 def build(book: Path) -> float:
     """Build what is out of date; return the seconds."""
     program = Path(sys.executable).with_name("jupyter-book")
-    command = [program, "build", "."]
     start = time.perf_counter()
-    done = subprocess.run(
-        command,
-        cwd=book,
-        env={**os.environ, "PYTHONPATH": str(book)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        print(done.stdout[-4000:], done.stderr[-4000:], file=sys.stderr)
-        done.check_returncode()
+    for command in (
+        [program, "build", "-W", "."],
+        [sys.executable, "-m", "tools.shrink", "_build/html"],
+    ):
+        done = subprocess.run(
+            command,
+            cwd=book,
+            env={**os.environ, "PYTHONPATH": str(book)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            print(done.stdout[-4000:], done.stderr[-4000:], file=sys.stderr)
+            done.check_returncode()
     return time.perf_counter() - start
 
 

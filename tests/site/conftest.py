@@ -25,6 +25,7 @@ from playwright.sync_api import (
 
 from tools import ensure_browser
 from tools.serve import make_server
+from tools.shrink import shrink
 from vitedu.widgets.base import Explorer
 
 # A busy machine may draw nothing for seconds; a test that is right waits no
@@ -57,10 +58,10 @@ class Site:
 
 
 def build(root: Path) -> str:
-    """Build what is out of date, and return the log."""
+    """Build what is out of date as `make book` does, and return the log."""
     command = Path(sys.executable).with_name("jupyter-book")
     done = subprocess.run(
-        [command, "build", "."],
+        [command, "build", "-W", "."],
         cwd=root,
         capture_output=True,
         text=True,
@@ -68,6 +69,7 @@ def build(root: Path) -> str:
     )
     log = done.stdout + done.stderr
     assert done.returncode == 0, log
+    shrink(root / "_build" / "html")
     return log
 
 

@@ -7,7 +7,6 @@ from sphinx.application import Sphinx
 
 from . import (
     accessibility,
-    checks,
     execution,
     formulas,
     hosting,
@@ -17,18 +16,14 @@ from . import (
     paths,
     quizzes,
     reference,
-    scripts,
-    sheets,
     tables,
     teaching,
     third_party,
-    unused,
     widget_state,
 )
 
 PARTS = (
     accessibility,
-    checks,
     execution,
     formulas,
     hosting,
@@ -38,12 +33,9 @@ PARTS = (
     paths,
     quizzes,
     reference,
-    scripts,
-    sheets,
     tables,
     teaching,
     third_party,
-    unused,
     widget_state,
 )
 

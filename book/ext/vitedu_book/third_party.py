@@ -22,7 +22,6 @@ PACKAGES = (
     "sphinx-book-theme",
     "sphinx-copybutton",
     "sphinx-design",
-    "sphinx-thebe",
     "sphinx-togglebutton",
     "sphinxcontrib-katex",
 )
