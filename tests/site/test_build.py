@@ -346,8 +346,6 @@ def test_a_site_with_an_address_names_it(book, browser):
     assert "/some/path/one.html" in missing.links
     places = [a for a in missing.links if not a.startswith(("#", "https:"))]
     assert [a for a in places if not a.startswith("/some/path/")] == []
-    assert missing.metas["robots"] == "noindex"
-    assert "canonical" not in (site / "404.html").read_text(encoding="utf-8")
     # The policy in the page holds on disk, where no server sends one.
     opened = browser.new_page()
     watch(opened, site.as_uri())

@@ -8,7 +8,6 @@ map of the site, and a policy in each page for hosts that send no headers.
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,27 +20,14 @@ from sphinx.environment import CONFIG_OK
 from sphinx.errors import ConfigError
 
 HEADERS = Path(__file__).parents[2] / "hosting" / "_headers"
-NOT_FOUND = "404"
-NOT_FOUND_BODY = """<section><h1>There is no such page</h1>
-<p>The address has a typing error, or the page has moved.</p>
-<p>Begin with <a href="{first}">the first page of the book</a>, or
-<a href="search.html">search it</a>. The chapters are listed beside this text.
-</p></section>"""
-# An address of a page, relative to the page it stands on.
-RELATIVE = re.compile(
-    r'( (?:href|src|action|data-content_root)=")'
-    r"(?![a-z]+:|[/#])(?:\./)?"
-)
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what the site needs; the last steps work on written pages."""
+    """Connect what the site needs."""
     app.connect("config-inited", set_address)
     app.connect("builder-inited", forget_sources)
-    app.connect("html-collect-pages", collect_not_found)
-    # Before the page is described, and its styles are found.
-    app.connect("html-page-context", add_policy, priority=400)
-    app.connect("build-finished", finish)
+    app.connect("html-page-context", add_policy)
+    app.connect("build-finished", write_map)
 
 
 def set_address(app: Sphinx, config: Config) -> None:
@@ -65,6 +51,7 @@ def set_address(app: Sphinx, config: Config) -> None:
             f"got {address!r}"
         )
     config.html_baseurl = address.rstrip("/") + "/"
+    config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
 
 
 def forget_sources(app: Sphinx) -> None:
@@ -81,17 +68,6 @@ def forget_sources(app: Sphinx) -> None:
         shutil.rmtree(Path(app.outdir, "_modules"), ignore_errors=True)
 
 
-def collect_not_found(
-    app: Sphinx,
-) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Add the page that a host shows in the place of one that is missing."""
-    if app.builder.format == "html":
-        first = app.builder.get_target_uri(app.config.root_doc)
-        body = NOT_FOUND_BODY.format(first=first)
-        context = {"title": "There is no such page", "body": body}
-        yield NOT_FOUND, context, "page.html"
-
-
 def add_policy(
     app: Sphinx,
     pagename: str,
@@ -100,16 +76,12 @@ def add_policy(
     doctree: Any,
 ) -> None:
     """Put the policy for scripts into a page that has an address."""
-    tags = context.get("metatags", "")
-    if pagename == NOT_FOUND:
-        tags += '<meta name="robots" content="noindex" />\n'
-        context["pageurl"] = ""  # it stands for other addresses
     if app.config.html_baseurl:
-        tags = (
+        context["metatags"] = (
             '<meta http-equiv="Content-Security-Policy" '
-            f'content="{escape(_policy(), quote=True)}" />\n{tags}'
+            f'content="{escape(_policy(), quote=True)}" />\n'
+            + context.get("metatags", "")
         )
-    context["metatags"] = tags
 
 
 def _policy() -> str:
@@ -119,14 +91,14 @@ def _policy() -> str:
     return re.sub(r"; frame-ancestors [^;]*", "", policy)
 
 
-def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Write what has to name the place of the site."""
+def write_map(app: Sphinx, exception: Exception | None) -> None:
+    """Write what names all pages by their whole addresses.
+
+    After a build of one page, sphinx-sitemap would name that page alone.
+    """
     if exception is not None or app.builder.format != "html":
         return
     address = app.config.html_baseurl
-    _make_absolute(
-        Path(app.outdir, f"{NOT_FOUND}.html"), urlsplit(address).path or "/"
-    )
     pages = [
         address + app.builder.get_target_uri(name)
         for name in sorted(app.config.external_site_map)
@@ -146,9 +118,3 @@ def finish(app: Sphinx, exception: Exception | None) -> None:
         path.unlink(missing_ok=True)  # of a build with another address
         if address:
             path.write_text(text, encoding="utf-8")
-
-
-def _make_absolute(page: Path, folder: str) -> None:
-    """Let the links of a page at the top work on a page at any depth."""
-    text = page.read_text(encoding="utf-8")
-    page.write_text(RELATIVE.sub(rf"\g<1>{folder}", text), encoding="utf-8")

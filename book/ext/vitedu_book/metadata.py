@@ -2,7 +2,6 @@
 
 import re
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -14,26 +13,10 @@ DESCRIPTION = (
 )
 LONGEST = 160
 
-REDIRECT = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<meta name="description" content="{description}">
-<meta http-equiv="refresh" content="0; url={target}">
-<link rel="icon" type="image/svg+xml" href="_static/logo.svg">
-</head>
-<body><p><a href="{target}">{title}</a></p></body>
-</html>
-"""
-
 
 def setup(app: Sphinx) -> None:
-    """Describe every page, and give the site its first one."""
+    """Describe every page."""
     app.connect("html-page-context", describe)
-    # Before the extension that writes a bare redirect (500).
-    app.connect("build-finished", write_front_door, priority=400)
 
 
 def describe(
@@ -74,20 +57,6 @@ def describe(
             '<meta name="twitter:card" content="summary_large_image" />',
             f'<link rel="apple-touch-icon" href="{icon}" />',
         ]
-    )
-
-
-def write_front_door(app: Sphinx, exception: Exception | None) -> None:
-    """Lead `index.html` to the first page of the book."""
-    if exception is not None or app.builder.format != "html":
-        return
-    Path(app.outdir, "index.html").write_text(
-        REDIRECT.format(
-            title=escape(app.config.html_title),
-            description=escape(DESCRIPTION),
-            target=app.builder.get_target_uri(app.config.root_doc),
-        ),
-        encoding="utf-8",
     )
 
 
