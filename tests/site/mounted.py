@@ -19,7 +19,6 @@ each_look = pytest.mark.parametrize(
     ("theme", "width"), [("light", 900), ("dark", 390)]
 )
 EXPLORER = ".vitedu-explorer"
-TOLERANCE = 1e-5
 STYLES = '<link rel="stylesheet" href="{}/book.css">'
 VIEW = '<script type="application/vnd.jupyter.widget-view+json">{}</script>'
 
@@ -43,7 +42,7 @@ def mounted(
     book_css: bool = True,
     **context: str,
 ) -> Iterator[Page]:
-    """Open a page from disk; it must not throw until it is closed."""
+    """Open a page from disk; until it is closed it must not throw or ask."""
     state = {"state": dependency_state(widget, drop_defaults=False)}
     view = VIEW.format(json.dumps({"model_id": widget.model_id}))
     web = f"{root.as_uri()}/book/web"
@@ -60,13 +59,16 @@ def mounted(
     )
     size = {"width": width, "height": 1000}
     page = browser.new_page(viewport=size, **context)
-    errors: list[str] = []
+    errors, asked = [], []
     page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())
     expect(page.locator(EXPLORER)).to_have_count(views)
     yield page
     page.close()
     assert errors == []
+    inside = ("file:", "data:", "blob:")
+    assert [url for url in asked if not url.startswith(inside)] == []
 
 
 def explorer_of(page: Page) -> Locator:
@@ -101,15 +103,12 @@ def expect_published(explorer: Locator, **values: object) -> None:
         expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
 
 
-def expect_readings(explorer: Locator, readings: dict[str, object]) -> None:
-    """Compare everything the page shows with the Python twin."""
+def expect_values(explorer: Locator, values: dict[str, object]) -> None:
+    """Compare figures with those that the explorer's maths gives in Node."""
     shown = published(explorer)
-    for name, expected in readings.items():
-        first, *others = name.split("_")
-        value = shown[first + "".join(word.title() for word in others)]
-        np.testing.assert_allclose(
-            value, expected, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name
-        )
+    for name, expected in values.items():
+        found = [np.array(it, np.float64) for it in (shown[name], expected)]
+        np.testing.assert_allclose(*found, atol=1e-9, err_msg=name)
 
 
 def accessibility_faults(page: Page) -> list[str]:

@@ -1,39 +1,18 @@
-"""HeadViewer in the browser: its numbers, its mouse, its keyboard."""
+"""HeadViewer in the browser: its lines, its bars, its maps, its table."""
 
 import re
 
 import numpy as np
 import pytest
 import torch
-from mounted import (
-    EXPLORER,
-    each_look,
-    expect_accessible_and_inside,
-    explorer_of,
-    published,
-    stop_clock,
-)
-from pages import start_explorers
+from explorers import head_viewer as make
+from explorers import rows_of_weights
+from mounted import explorer_of
 from playwright.sync_api import Locator, Page, expect
 
-from vitedu.widgets import HeadViewer
-from vitedu.widgets.head_viewer import readings
-
-CHAPTER = "chapters/05-multi-head-attention.html"
-LAYERS, HEADS, KEYS = 2, 3, 5
+HEADS, KEYS = 3, 5
 TOLERANCE = 1e-5
-
-
-def make_weights(*shape: int) -> np.ndarray:
-    shape = shape or (LAYERS, HEADS, KEYS, KEYS)
-    rng = np.random.default_rng(0)
-    return rng.dirichlet(np.full(shape[-1], 0.4), shape[:-1]).astype("f4")
-
-
-def make(**arguments) -> HeadViewer:
-    # Two tokens are the same word.
-    usual = {"weights": make_weights(), "tokens": ["a", "b", "c", "b", "e"]}
-    return HeadViewer(**usual | arguments)
+WEIGHTS = rows_of_weights(2, HEADS, KEYS, KEYS)
 
 
 def token(page: Page, place: int) -> Locator:
@@ -61,31 +40,8 @@ def drawn(page: Page, marks: str, attribute: str) -> np.ndarray:
     return table[:, 2].reshape(heads, keys)
 
 
-def test_every_token_has_the_readings_of_its_rows(show):
-    weights = make_weights()
-    page = show(make())
-    for layer in range(LAYERS):
-        page.get_by_label("Layer", exact=True).select_option(str(layer + 1))
-        expect(explorer_of(page)).to_have_attribute("data-layer", str(layer))
-        for query in range(KEYS):
-            token(page, query).click()
-            expect_query(page, query)
-            shown = published(explorer_of(page))
-            rows = torch.tensor(weights[layer, :, query], dtype=torch.float64)
-            entropy = torch.special.entr(rows).sum(-1)
-            np.testing.assert_array_equal(shown["most"], rows.argmax(-1))
-            np.testing.assert_allclose(
-                shown["entropy"], entropy, atol=TOLERANCE
-            )
-            twin = readings(make(layer=layer, query=query))
-            for name, expected in twin.items():
-                np.testing.assert_allclose(
-                    shown[name], expected, atol=TOLERANCE, err_msg=name
-                )
-
-
 def test_lines_and_bars_stand_for_the_weights(show):
-    rows = make_weights()[0, :, 1]
+    rows = WEIGHTS[0, :, 1]
     page = show(make(query=1))
     width = drawn(page, ".curves path", "stroke-width")
     np.testing.assert_allclose(width, 9 * rows, atol=TOLERANCE)
@@ -98,7 +54,7 @@ def test_lines_and_bars_stand_for_the_weights(show):
 def test_the_bars_are_told_in_numbers(show):
     page = show(make(query=1, heads=[0, 2]))
     told = page.get_by_role("img", name="A bar for each head and key")
-    rows = make_weights()[0, [0, 2], 1]
+    rows = WEIGHTS[0, [0, 2], 1]
     heads = [
         f"Head {head}: "
         + ", ".join(f"{w} {x:.2f}" for w, x in zip("abcbe", row, strict=True))
@@ -131,7 +87,7 @@ def test_the_area_of_a_square_is_its_weight(show):
         "squares => squares.map((square) => square.width.baseVal.value)"
     )
     area = np.square(sides).reshape(HEADS, KEYS, KEYS) / 0.94**2
-    np.testing.assert_allclose(area, make_weights()[1], atol=1e-5)
+    np.testing.assert_allclose(area, WEIGHTS[1], atol=1e-5)
 
 
 def test_the_row_of_the_query_is_marked_in_every_map(show):
@@ -150,63 +106,8 @@ def test_a_row_of_a_map_chooses_its_query(show):
     expect_query(page, 4)
 
 
-def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(show):
-    page = show(make(query=2))
-    stop_clock(page)
-    boxes = [token(page, place).bounding_box() for place in (0, 4)]
-    first, last = (
-        (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        for box in boxes
-    )
-    page.mouse.move(*first)
-    page.clock.run_for(60)
-    page.mouse.move(*last, steps=12)
-    page.mouse.move(5, 5)
-    page.clock.run_for(500)
-    expect_query(page, 2)
-    page.mouse.move(*last)
-    page.clock.run_for(500)
-    expect_query(page, 4)
-    # Dragged from token to token.
-    page.mouse.down()
-    page.mouse.move(*first, steps=12)
-    page.clock.run_for(500)
-    expect_query(page, 0)
-    page.mouse.up()
-
-
-def test_a_tap_chooses(show):
-    page = show(make(), width=390, has_touch=True)
-    token(page, 4).tap()
-    expect_query(page, 4)
-    expect(token(page, 4)).to_have_attribute("aria-checked", "true")
-    expect(page.locator(".token[aria-checked=true]")).to_have_count(1)
-
-
-def test_keys_go_from_token_to_token_and_stop_at_the_ends(show):
-    page = show(make(query=1))
-    expect(page.locator(".token[tabindex='0']")).to_have_count(1)
-    token(page, 1).focus()
-    for key, query in [
-        ("ArrowDown", 2),
-        ("ArrowRight", 3),
-        ("ArrowUp", 2),
-        ("ArrowLeft", 1),
-        ("End", 4),
-        ("ArrowDown", 4),
-        ("Home", 0),
-        ("ArrowUp", 0),
-    ]:
-        page.keyboard.press(key)
-        expect_query(page, query)
-        expect(token(page, query)).to_be_focused()
-    expect(page.locator(".token[tabindex='0']")).to_have_count(1)
-    name = "token 4: b"
-    expect(page.get_by_role("radio", name=name, exact=True)).to_have_count(1)
-
-
 def test_a_button_hides_its_head_and_shows_it_again(show):
-    rows = make_weights()[0, :, 2]
+    rows = WEIGHTS[0, :, 2]
     page = show(make())
     middle = button(page, "head 2")
     expect(middle).to_have_attribute("aria-pressed", "true")
@@ -224,33 +125,26 @@ def test_a_button_hides_its_head_and_shows_it_again(show):
     reading = page.locator(".vitedu-reading")
     expect(reading).to_contain_text("Head 3 looks most at")
     expect(reading).not_to_contain_text("Head 2 looks")
-    middle.press("Enter")
-    expect(explorer_of(page)).to_have_attribute("data-heads", "[0,1,2]")
-
-
-def test_all_heads_can_be_hidden_and_shown(show):
-    page = show(make())
-    button(page, "Hide all").click()
-    expect(page.locator(".vitedu-reading")).to_have_text(
-        "Token 3, “c”. All heads are hidden."
-    )
-    assert not drawn(page, ".bars rect", "width").any()
-    button(page, "head 3").click()
     button(page, "Show all").click()
     expect(explorer_of(page)).to_have_attribute("data-heads", "[0,1,2]")
-    expect(button(page, "Hide all")).to_have_count(1)
+    button(page, "Hide all").click()
+    expect(reading).to_have_text("Token 3, “c”. All heads are hidden.")
+    middle.press("Enter")
+    expect(explorer_of(page)).to_have_attribute("data-heads", "[1]")
 
 
 def test_the_table_says_what_each_head_does(show):
     widget = make(query=1)
     page = show(widget)
-    twin = readings(widget)
+    rows = torch.tensor(WEIGHTS[0, :, 1])
+    entropies = torch.special.entr(rows).sum(-1)
     for head in range(HEADS):
-        most, offset = twin["most"][head], twin["offset"][head]
+        row = rows[head]
+        most, offset = row.argmax(), row @ (torch.arange(5.0) - 1)
         expected = [
             f"{most + 1} “{widget.tokens[most]}”",
-            f"{twin['largest'][head]:.2f}",
-            f"{twin['entropy'][head]:.2f}",
+            f"{row.max():.2f}",
+            f"{entropies[head]:.2f}",
             f"{offset:+.2f}".replace("-", "\N{MINUS SIGN}"),
         ]
         cells = page.locator("tbody tr").nth(head).locator("td")
@@ -259,7 +153,7 @@ def test_the_table_says_what_each_head_does(show):
 
 
 def test_heads_of_one_colour_differ_in_their_strokes(show):
-    weights = make_weights(8, 24, 24)
+    weights = rows_of_weights(8, 24, 24)
     tokens = [f"word {place}" for place in range(24)]
     page = show(make(weights=weights, tokens=tokens))
     expect(explorer_of(page)).to_have_attribute("data-heads", "[0,1,2,3]")
@@ -280,7 +174,7 @@ def test_heads_of_one_colour_differ_in_their_strokes(show):
 
 
 def test_two_sequences_have_words_of_their_own_and_no_offset(show):
-    weights = make_weights(HEADS, 7, KEYS)
+    weights = rows_of_weights(HEADS, 7, KEYS)
     page = show(make(weights=weights, targets=list("stuvwxy"), query=0))
     expect(page.locator(".token.query")).to_have_text(list("stuvwxy"))
     expect(page.locator(".token.key")).to_have_text(list("abcbe"))
@@ -292,58 +186,3 @@ def test_two_sequences_have_words_of_their_own_and_no_offset(show):
     np.testing.assert_allclose(
         drawn(page, ".bars rect", "width"), weights[:, 6], atol=TOLERANCE
     )
-
-
-def test_what_is_said_is_what_is_written(show):
-    widget = make()
-    page = show(widget)
-    token(page, 0).click()
-    most = readings(make(query=0))["most"][0]
-    written = page.locator(".vitedu-reading")
-    expect(written).to_contain_text(
-        f"Token 1, “a”. Head 1 looks most at token {most + 1}, "
-        f"“{widget.tokens[most]}”"
-    )
-    expect(page.locator("[aria-live=polite]")).to_have_text(
-        written.text_content()
-    )
-
-
-def test_two_views_of_a_model_move_together(show):
-    page = show(make(), views=2)
-    first, second = page.locator(EXPLORER).all()
-    first.locator(".token.query").nth(4).click()
-    first.get_by_role("button", name="head 1").click()
-    expect(second).to_have_attribute("data-query", "4")
-    expect(second).to_have_attribute("data-heads", "[1,2]")
-
-
-@each_look
-@pytest.mark.parametrize("size", [(4, 10, 10), (8, 24, 24)])
-def test_accessible_and_inside_the_window(show, theme, width, size):
-    words = ["a", "sequence", "of", "internationalisation"] * 6
-    widget = make(weights=make_weights(*size), tokens=words[: size[-1]])
-    page = show(widget, theme=theme, width=width)
-    button(page, "head 1").click()
-    expect_accessible_and_inside(page)
-
-
-@pytest.mark.parametrize("width", [900, 390])
-def test_the_room_it_takes_does_not_change(show, width):
-    tokens = ["a", "straightforwardness", "b", "internationalisation", "c"]
-    page = show(make(tokens=tokens, query=0), width=width)
-    before = explorer_of(page).bounding_box()["height"]
-    for query in range(1, KEYS):
-        token(page, query).click()
-        expect_query(page, query)
-        assert explorer_of(page).bounding_box()["height"] == before
-
-
-def test_the_chapter_can_be_read_by_mouse_and_keyboard(open_page):
-    page = open_page(CHAPTER)
-    start_explorers(page)
-    reading = page.locator(".vitedu-head-viewer .vitedu-reading")
-    token(page, 0).click()
-    expect(reading).to_have_text(re.compile("^Token 1, .* Head 1 looks most"))
-    page.keyboard.press("ArrowDown")
-    expect(reading).to_have_text(re.compile("^Token 2, "))

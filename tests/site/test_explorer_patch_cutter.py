@@ -1,49 +1,19 @@
-"""PatchCutter in the browser: its numbers, its pictures, its controls."""
+"""PatchCutter in the browser: its pictures, its marks, its words."""
 
 import re
 
 import numpy as np
 import pytest
-import torch
-from mounted import (
-    EXPLORER,
-    each_look,
-    expect_accessible_and_inside,
-    expect_published,
-    explorer_of,
-    published,
-    stop_clock,
-)
-from mounted import expect_readings as expect_same
-from pages import start_explorers
+from explorers import make_image, sequence
+from explorers import patch_cutter as make
+from mounted import expect_published, explorer_of, published, stop_clock
 from playwright.sync_api import Locator, Page, expect
 
-from vitedu.patches import patchify
-from vitedu.photographs import ORIGINAL_VIT, model_input, photograph
-from vitedu.widgets import PatchCutter
-from vitedu.widgets.patch_cutter import readings, sequence
-
-CHAPTER = "chapters/11-patches.html"
 HEIGHT, WIDTH, SIZE = 21, 35, 7
-TOLERANCE = 1e-5
 TILES = 12
 TIMES = "\N{MULTIPLICATION SIGN}"
 # How much a number lightens the colours that it is not.
 OTHERS = 0.35
-
-
-def make_image(height: int = HEIGHT, width: int = WIDTH) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    return rng.integers(0, 256, (height, width, 3), dtype="uint8")
-
-
-def make(**changes) -> PatchCutter:
-    arguments = {
-        "image": make_image(),
-        "patch_sizes": [3, 5, 7, 10],
-        "patch_size": SIZE,
-    }
-    return PatchCutter(**arguments | changes)
 
 
 def canvas(page: Page, name: str) -> np.ndarray:
@@ -90,55 +60,26 @@ def point_of(page: Page, name: str, down: float, right: float):
     return box["x"] + right * box["width"], box["y"] + down * box["height"]
 
 
-def expect_readings(page: Page, image: np.ndarray | None = None) -> dict:
-    """Compare all that the page shows with the Python twin."""
-    root = explorer_of(page)
-    shown = published(root)
-    image = make_image() if image is None else image
-    view = {name: shown[name] for name in ("order", "cut", "patch", "place")}
-    if shown["under"] != "":
-        view["place"] = shown["under"]
-    widget = make(image=image, patch_size=shown["patchSize"], **view)
-    expect_same(root, readings(widget))
-    rows = sequence(image, widget.patch_size, widget.order, widget.cut)
-    number = tiles(page)
-    first = widget.place - widget.place % TILES
-    row = rows[widget.patch, first : first + TILES]
-    np.testing.assert_array_equal(number[:, 1], row)
-    np.testing.assert_array_equal(number[:, 0], first + np.arange(len(row)))
-    return shown
-
-
-@pytest.mark.parametrize("size", [3, 5, 7, 10])
-@pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
-def test_the_numbers_are_those_of_patchify(show, size, order):
-    image = make_image()
-    last = 3 * size * size - 1
-    page = show(make(patch_size=size, order=order, patch=1, place=last))
-    rows, columns = HEIGHT // size, WIDTH // size
-    kept = torch.tensor(image[: rows * size, : columns * size])
-    expected = patchify(kept.permute(2, 0, 1)[None].double(), size)[0]
-    if order == "p1 p2 c":
-        pixels = expected.view(len(expected), 3, -1)
-        expected = pixels.transpose(1, 2).flatten(1)
-    every = canvas(page, "sheet")
-    for channel in range(3):
-        np.testing.assert_allclose(
-            every[..., channel], expected, atol=TOLERANCE
-        )
-    own = canvas(page, "strip")[0].max(axis=1)
-    np.testing.assert_allclose(own, expected[1], atol=TOLERANCE)
-    number = tiles(page)
-    np.testing.assert_allclose(
-        number[:, 1], expected[1, number[:, 0]], atol=TOLERANCE
+def expect_readings(page: Page) -> dict:
+    """Compare the number chosen and its neighbours with the library."""
+    shown = published(explorer_of(page))
+    view = shown["patchSize"], shown["order"], shown["cut"]
+    row = sequence(make_image(), *view)[shown["patch"]]
+    place = shown["place"] if shown["under"] == "" else shown["under"]
+    origin = tuple(
+        shown[name] for name in ("pixelRow", "pixelColumn", "channel")
     )
-    assert number[-1, 0] == last
-    expect_readings(page)
+    assert shown["value"] == row[place] == make_image()[origin]
+    number = tiles(page)
+    first = place - place % TILES
+    np.testing.assert_array_equal(number[:, 1], row[first : first + TILES])
+    assert number[0, 0] == first
+    return shown
 
 
 @pytest.mark.parametrize("cut", ["patches", "swapped", "reshape"])
 @pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
-def test_every_cut_is_that_of_the_python_twin(show, cut, order):
+def test_the_sheet_and_the_row_show_the_sequence(show, cut, order):
     page = show(make(cut=cut, order=order, patch=8, place=101))
     rows = sequence(make_image(), SIZE, order, cut)
     np.testing.assert_array_equal(canvas(page, "sheet")[..., 0], rows)
@@ -201,29 +142,6 @@ def test_a_photograph_that_is_cut_well_shows_as_it_is(show):
     )
 
 
-def test_the_size_is_chosen_by_keyboard(show):
-    page = show(make(patch=14, place=146))
-    slider = page.get_by_label("Patch size")
-    expect(slider).to_have_attribute("aria-valuetext", f"7 {TIMES} 7")
-    # From the patch at the bottom right to the one over its middle.
-    for key, size, expected in [
-        ("ArrowRight", 10, 1 * 3 + 2),
-        ("Home", 3, 5 * 11 + 8),
-        ("ArrowRight", 5, 3 * 7 + 5),
-    ]:
-        slider.press(key)
-        expect_published(explorer_of(page), patch_size=size)
-        shown = expect_readings(page)
-        assert shown["place"] == 0
-        assert shown["patch"] == expected
-        patches = (HEIGHT // size) * (WIDTH // size)
-        expect(page.locator(".patch")).to_have_count(patches)
-        last = 3 * size * size - 1
-        expect(page.get_by_label("Number in the row")).to_have_attribute(
-            "max", str(last)
-        )
-
-
 def test_a_border_that_is_left_over_is_said_and_shown(show):
     page = show(make(patch_size=10))
     reading = page.locator(".vitedu-reading")
@@ -236,21 +154,6 @@ def test_a_border_that_is_left_over_is_said_and_shown(show):
     page.get_by_label("Patch size").press("ArrowLeft")
     expect_published(explorer_of(page), patch_size=7)
     expect(reading).not_to_contain_text("does not divide")
-
-
-def test_order_and_cut_are_chosen(show):
-    page = show(make(patch=8, place=101))
-    for label, name, option, note in [
-        ("Order inside a patch", "order", "p1 p2 c", "stand side by side"),
-        ("Cut", "cut", "swapped", "stand side by side"),
-        ("Cut", "cut", "reshape", "as (h w c)"),
-        ("Order inside a patch", "order", "c p1 p2", "as (c h w)"),
-        ("Cut", "cut", "patches", "then the greens"),
-    ]:
-        page.get_by_label(label, exact=True).select_option(option)
-        expect_published(explorer_of(page), **{name: option})
-        expect(page.locator(".of-row")).to_contain_text(note)
-        expect_readings(page)
 
 
 def test_what_a_reshape_does_is_said(show):
@@ -303,34 +206,6 @@ def test_a_tap_chooses_a_patch_and_a_pixel(show):
     expect_readings(page)
 
 
-def test_arrow_keys_go_from_patch_to_patch(show):
-    page = show(make(patch=3))
-    patch(page, 3).focus()
-    for key, expected in [
-        ("ArrowRight", 4),
-        ("ArrowRight", 5),
-        ("ArrowLeft", 4),
-        ("ArrowUp", 4),
-        ("ArrowDown", 9),
-        ("ArrowDown", 14),
-        ("ArrowDown", 14),
-        ("ArrowRight", 14),
-        ("ArrowUp", 9),
-    ]:
-        page.keyboard.press(key)
-        expect_published(explorer_of(page), patch=expected)
-        expect(patch(page, expected)).to_be_focused()
-    expect_readings(page)
-    expect(page.locator(".patch[tabindex='0']")).to_have_count(1)
-    # Other patches, another size: the keys still find them.
-    page.get_by_label("Patch size").press("Home")
-    expect_published(explorer_of(page), patch_size=3)
-    patch(page, 50).click()
-    page.keyboard.press("ArrowDown")
-    expect_published(explorer_of(page), patch=61)
-    expect(patch(page, 61)).to_be_focused()
-
-
 @pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
 def test_a_pixel_points_into_the_row(show, order):
     page = show(make(order=order, patch=8, place=5))
@@ -375,18 +250,6 @@ def test_a_number_of_the_row_points_to_its_pixel(show, order, pixel):
     assert way.endswith(f"H{pixel[1] + 0.5}")
 
 
-def test_the_slider_walks_along_the_row(show):
-    page = show(make(patch=8, place=0))
-    slider = page.get_by_label("Number in the row")
-    for key, expected in [("ArrowRight", 1), ("End", 146), ("ArrowLeft", 145)]:
-        slider.press(key)
-        expect_published(explorer_of(page), place=expected)
-        expect(slider).to_have_attribute(
-            "aria-valuetext", f"{expected}, of 0 to 146"
-        )
-        expect_readings(page)
-
-
 def test_a_row_of_the_sequence_is_chosen(show):
     page = show(make(patch=0))
     click_at(page, "sheet", 13.5 / 15, 0.3)
@@ -419,7 +282,7 @@ def test_the_line_says_what_is_there(show):
 def test_many_numbers_that_share_a_column_are_averaged(show):
     image = make_image(40, 20)
     page = show(make(image=image, patch_size=20, patch_sizes=[20]))
-    rows = sequence(image, 20)
+    rows = sequence(image, 20, "c p1 p2", "patches")
     columns = np.arange(1200) * 1024 // 1200
     counts = np.bincount(columns)
     expected = [np.bincount(columns, row) / counts for row in rows]
@@ -427,66 +290,6 @@ def test_many_numbers_that_share_a_column_are_averaged(show):
     assert shown.shape == (2, 1024, 3)
     for channel in range(3):
         np.testing.assert_allclose(shown[..., channel], expected, atol=0.51)
-
-
-def test_two_views_of_a_model_move_together(show):
-    page = show(make(), views=2)
-    first, second = page.locator(EXPLORER).all()
-    first.locator(".patch").nth(9).click()
-    first.get_by_label("Cut", exact=True).select_option("reshape")
-    first.get_by_label("Number in the row").press("End")
-    expect_published(second, patch=9, cut="reshape", place=146)
-    first.get_by_label("Patch size").press("End")
-    expect_published(second, patch_size=10, place=0)
-    expect(second.locator(".patch")).to_have_count(6)
-
-
-@each_look
-@pytest.mark.parametrize("view", [{}, {"cut": "reshape", "patch_size": 10}])
-def test_accessible_and_inside_the_window(show, theme, width, view):
-    page = show(make(**view), theme=theme, width=width)
-    expect_accessible_and_inside(page)
-
-
-@pytest.mark.parametrize("width", [900, 390])
-def test_nothing_moves_while_one_walks(show, width):
-    page = show(make(patch=0), width=width)
-    before = explorer_of(page).bounding_box()["height"]
-    patch(page, 14).click()
-    page.get_by_label("Number in the row").press("End")
-    expect_published(explorer_of(page), patch=14, place=146)
-    assert explorer_of(page).bounding_box()["height"] == before
-    for label, option in [
-        ("Cut", "reshape"),
-        ("Cut", "swapped"),
-        ("Order inside a patch", "p1 p2 c"),
-        ("Cut", "reshape"),
-    ]:
-        page.get_by_label(label, exact=True).select_option(option)
-        page.wait_for_timeout(100)
-        assert explorer_of(page).bounding_box()["height"] == before
-    page.get_by_label("Patch size").press("End")
-    expect_published(explorer_of(page), patch_size=10)
-    assert explorer_of(page).bounding_box()["height"] == before
-
-
-def test_it_lives_in_its_chapter(open_page):
-    page = open_page(CHAPTER)
-    start_explorers(page)
-    explorer = page.locator(".vitedu-patches")
-    expect(explorer).to_have_count(1)
-    page.get_by_label("Cut", exact=True).select_option("swapped")
-    expect_published(explorer, cut="swapped")
-    patch(page, 74).click()
-    expect_published(explorer, patch=74)
-    pixels = ORIGINAL_VIT.undo(model_input(photograph("china"))).mul(255)
-    widget = PatchCutter(
-        pixels.round().clamp(0, 255).byte().permute(1, 2, 0).numpy(),
-        patch_size=16,
-        cut="swapped",
-        patch=74,
-    )
-    expect_same(explorer, readings(widget))
 
 
 def test_the_marks_wait_until_the_slider_rests(show):

@@ -1,4 +1,4 @@
-"""Translator in the browser: its words, its maps, its mouse and keyboard."""
+"""Translator in the browser: its words, its maps, its field."""
 
 import re
 from itertools import product
@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from explorers import translator as make
 from mounted import (
-    EXPLORER,
     accessibility_faults,
     each_look,
     expect_accessible_and_inside,
@@ -17,27 +17,14 @@ from mounted import (
 )
 from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
-from translators import (
-    SEARCH,
-    TGT,
-    make_explorer,
-    make_model,
-    source,
-    trained_model,
-)
+from translators import SEARCH, TGT, make_model, source, trained_model
 
 from vitedu.analysis import capture_attention
 from vitedu.decoding import greedy_search
-from vitedu.numerals import chinese_numeral, draw_numbers, english_numeral
-from vitedu.widgets import Translator
+from vitedu.numerals import chinese_numeral, english_numeral
 
 CHAPTER = "chapters/09-transformer.html"
 NUMBER = 87
-
-
-def make(model=None, **view) -> Translator:
-    model = trained_model() if model is None else model
-    return make_explorer(Translator, model, **{"number": NUMBER} | view)
 
 
 def field(page: Page) -> Locator:
@@ -60,25 +47,6 @@ def squares(page: Page) -> np.ndarray:
         "row => row.height.baseVal.value"
     )
     return (np.array(sides) / (0.94 * cell)) ** 2
-
-
-def test_numerals_are_those_of_the_library(browser, root):
-    numbers = [
-        *range(1200),
-        *draw_numbers(1000, zero_rate=0.5),
-        *draw_numbers(500, seed=1),
-        10_000,
-        99_999_999,
-    ]
-    page = browser.new_page()
-    page.add_script_tag(path=root / "vitedu/widgets/numeral_words.js")
-    found = page.evaluate(
-        "(numbers) => numbers.map((n) => [chineseNumeral(n),"
-        " englishWords(n)])",
-        numbers,
-    )
-    page.close()
-    assert found == [[chinese_numeral(n), words(n)] for n in numbers]
 
 
 def test_numbers_are_translated_as_by_greedy_search(show):
@@ -187,29 +155,6 @@ def test_the_rows_of_the_map_choose_too(show):
     assert mark["y"] == pytest.approx(row["y"], abs=1)
 
 
-def test_keys_go_from_word_to_word(show):
-    page = show(make())
-    token(page, 0).focus()
-    for key, query in [
-        ("ArrowRight", 1),
-        ("End", 2),
-        ("ArrowDown", 2),
-        ("ArrowLeft", 1),
-        ("Home", 0),
-    ]:
-        page.keyboard.press(key)
-        expect_published(explorer_of(page), query=query)
-        expect(token(page, query)).to_be_focused()
-    expect(page.locator("[role=radio][tabindex='0']")).to_have_count(1)
-
-
-def test_a_tap_chooses_a_sign_of_the_encoder(show):
-    page = show(make(attention="encoder"), width=390, has_touch=True)
-    token(page, 2).tap()
-    expect_published(explorer_of(page), query=2)
-    expect(page.locator(".vitedu-reading")).to_contain_text("At sign 3, “七”")
-
-
 def test_what_is_no_number_gets_a_kind_word(show):
     page = show(make())
     fault = page.locator(".number-fault")
@@ -232,46 +177,6 @@ def test_what_is_no_number_gets_a_kind_word(show):
     field(page).fill("00021")
     expect_published(explorer_of(page), number=21)
     expect(field(page)).to_have_value("00021")
-
-
-def test_an_example_replaces_what_was_typed(show):
-    page = show(make(number=12_005))
-    # The first is the number that is shown already.
-    for number in (12_005, 300):
-        field(page).fill("nonsense")
-        name = f"{number:,}"
-        page.get_by_role("button", name=name, exact=True).click()
-        expect_published(explorer_of(page), number=number)
-        expect(field(page)).to_have_value(str(number))
-        expect(page.locator(".number-fault")).to_be_empty()
-
-
-def test_what_is_said_is_what_is_written(show):
-    page = show(make(query=1, layer=1, head=1))
-    written = page.locator(".vitedu-reading")
-    row = published(explorer_of(page))["row"]
-    most = int(np.argmax(row))
-    expect(written).to_contain_text(
-        "八十七 becomes “eighty seven”, which is right. While it writes "
-        "token 2, “seven” "
-    )
-    expect(written).to_contain_text(
-        f"head 2 of block 2 looks most at sign {most + 1}, "
-        f"“{'八十七'[most]}” ({row[most]:.2f})."
-    )
-    expect(page.locator("[aria-live=polite]")).to_have_text(
-        written.text_content()
-    )
-
-
-def test_two_views_of_a_model_move_together(show):
-    page = show(make(), views=2)
-    first, second = page.locator(EXPLORER).all()
-    first.get_by_role("textbox").fill("21")
-    first.get_by_role("radio").nth(1).click()
-    expect(second).to_have_attribute("data-number", "21")
-    expect(second).to_have_attribute("data-query", "1")
-    expect(second.get_by_role("textbox")).to_have_value("21")
 
 
 # As the theme of the site has it, which marks texts for search.

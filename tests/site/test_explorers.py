@@ -1,91 +1,37 @@
 """What every explorer does, whatever it shows."""
 
+import numpy as np
 import pytest
-import test_explorer_attention_distance as attention_distance
-import test_explorer_decoding_steps as decoding_steps
-import test_explorer_head_viewer as head_viewer
-import test_explorer_norm_axes as norm_axes
-import test_explorer_patch_cutter as patch_cutter
-import test_explorer_translator as translator
-from mounted import EXPLORER
-from pages import ROOT
+from explorers import MAKERS
+from mounted import (
+    EXPLORER,
+    each_look,
+    expect_accessible_and_inside,
+    explorer_of,
+    published,
+    stop_clock,
+)
+from pages import ROOT, start_explorers
 from playwright.sync_api import Locator, expect
 
-from vitedu.widgets import (
-    AttentionPlane,
-    MaskEditor,
-    ModelCounter,
-    PositionalEncoding,
-    SoftmaxScaling,
-)
+from vitedu import widgets
+from vitedu.widgets.base import Integer, Number
 
-# The trainer of reversal is taken down in its own tests, while it trains.
-MAKERS = {
-    "attention distance": attention_distance.make,
-    "attention plane": AttentionPlane,
-    "decoding steps": decoding_steps.make,
-    "head viewer": head_viewer.make,
-    "mask editor": MaskEditor,
-    "model counter": ModelCounter,
-    "norm axes": norm_axes.make,
-    "patch cutter": patch_cutter.make,
-    "positional encoding": PositionalEncoding,
-    "softmax scaling": SoftmaxScaling,
-    "translator": translator.make,
+each_explorer = pytest.mark.parametrize("name", MAKERS)
+PAGES = {
+    "attention-plane": "book/index.html",
+    "positional-encoding": "chapters/02-positional-encoding.html",
+    "softmax-scaling": "chapters/03-scaled-dot-product-attention.html",
+    "mask-editor": "chapters/04-masking.html",
+    "head-viewer": "chapters/05-multi-head-attention.html",
+    "norm-axes": "chapters/06-residuals-norms-feed-forward.html",
+    "reverse-trainer": "chapters/07-encoder.html",
+    "translator": "chapters/09-transformer.html",
+    "decoding-steps": "chapters/10-decoding.html",
+    "patches": "chapters/11-patches.html",
+    "model-counter": "chapters/15-counting.html",
+    "distance": "chapters/16-looking-inside.html",
 }
-
-
-@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_it_takes_itself_down(show, make):
-    page = show(make())
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
-# A picture that moves keeps its elements and changes what differs: all that
-# does, and nothing of where it was may stay.
-CONTENT = """root => {
-  const content = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [
-    node.nodeName,
-    Array.from(node.attributes, ({ name, value }) => name + value).sort(),
-    node.matches("[aria-live]") ? [] : Array.from(node.childNodes, content),
-  ];
-  const [, state, parts] = content(root);
-  const pictures = Array.from(root.querySelectorAll("svg"), content);
-  return { state, parts, pictures };
-}"""
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_there_and_back_it_looks_as_before(show, name):
-    page = show(MAKERS[name]())
-    explorer = page.locator(EXPLORER)
-    controls = explorer.locator("select, input[type=range]:enabled").all()
-    values = [control.input_value() for control in controls]
-
-    def look_after(control: Locator, value: str) -> dict:
-        control.evaluate(MOVE, value)
-        # A change is drawn in the first frame after it.
-        page.evaluate(TWO_FRAMES)
-        return explorer.evaluate(CONTENT)
-
-    def go_back() -> dict:
-        looks = list(map(look_after, controls, values))
-        return looks[-1] if looks else explorer.evaluate(CONTENT)
-
-    start = go_back()
-    others = [
-        look_after(control, value)
-        for control in controls
-        for value in far_from_here(control)
-    ]
-    end = go_back()
-    # A patch that larger patches do not have is left for good.
-    assert (end == start) == (name != "patch cutter")
-    if controls and start["pictures"]:
-        assert any(other["pictures"] != end["pictures"] for other in others)
-
-
 TWO_FRAMES = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done)))"""
 MOVE = """(node, value) => {
@@ -93,14 +39,283 @@ MOVE = """(node, value) => {
   node.dispatchEvent(new Event("input"));
   node.dispatchEvent(new Event("change"));
 }"""
+# A picture that moves keeps its elements and changes what differs: all that
+# does, and nothing of where it was may stay.
+LOOK = """root => {
+  const content = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [
+    node.nodeName, node.toDataURL?.(),
+    Array.from(node.attributes, ({ name, value }) => name + value).sort(),
+    node.matches("[aria-live]") ? [] : Array.from(node.childNodes, content),
+  ];
+  const all = (kind) => Array.from(root.querySelectorAll(kind), content);
+  return {
+    all: content(root), picture: all(".vitedu-panel"),
+    reading: all(".vitedu-reading"),
+  };
+}"""
+
+
+def test_all_explorers_are_tested():
+    made = {type(make()).__name__ for make in MAKERS.values()}
+    assert made == {*widgets.__all__}
+    assert len(PAGES) == len(MAKERS)
+
+
+def controls_of(explorer: Locator) -> list[Locator]:
+    """Return choices and sliders; one may be switched off later on."""
+    usable = "select:visible:enabled, input[type=range]:visible:enabled"
+    ids = [
+        control.get_attribute("id")
+        for control in explorer.locator(usable).all()
+    ]
+    return [explorer.locator(f"#{name}") for name in ids]
+
+
+def label_of(control: Locator) -> str:
+    return control.evaluate("node => node.labels[0].textContent")
+
+
+def move(control: Locator, value: str) -> None:
+    control.evaluate(MOVE, value)
+    # A change is drawn in the first frame after it.
+    control.page.evaluate(TWO_FRAMES)
 
 
 def far_from_here(control: Locator) -> list[str]:
     """Return both ends of a slider, or all options of a choice."""
+    if control.is_disabled():  # what another control has switched off
+        return []
     if control.get_attribute("type") == "range":
         return [control.get_attribute("max"), control.get_attribute("min")]
     options = control.locator("option:enabled").all()
     return [option.get_attribute("value") for option in options]
+
+
+# Where all controls count.
+START = {
+    "mask editor": {"mask": np.tri(6, k=-1) == 1},
+    "patch cutter": {"patch": 8, "place": 101},
+}
+# Their sentence is the same, or they say how a training goes on.
+WITHOUT_WORDS = {"written for", "Learning rate", "Speed"}
+WITHOUT_PICTURE = {"Learning rate", "Speed"}
+# A patch that larger patches do not have is left for good; the run before
+# stays to be compared with.
+LEAVES_TRACES = {"patch cutter", "reverse trainer"}
+
+
+@each_explorer
+def test_every_control_changes_what_is_shown_and_nothing_stays(show, name):
+    explorer = explorer_of(show(MAKERS[name](**START.get(name, {}))))
+    controls = controls_of(explorer)
+    values = [control.input_value() for control in controls]
+
+    def look_after(control: Locator, value: str) -> dict:
+        move(control, value)
+        return explorer.evaluate(LOOK)
+
+    def go_back() -> dict:
+        looks = list(map(look_after, controls, values))
+        return looks[-1]
+
+    start = go_back()
+    for control in controls:
+        others = [look_after(control, far) for far in far_from_here(control)]
+        back = go_back()
+        label = label_of(control)
+        for kind, without in (
+            ("picture", WITHOUT_PICTURE),
+            ("reading", WITHOUT_WORDS),
+        ):
+            changes = any(other[kind] != back[kind] for other in others)
+            assert changes == (label not in without), (label, kind)
+    assert (go_back() == start) == (name not in LEAVES_TRACES)
+    expect(explorer.locator("[aria-live=polite]").first).to_have_text(
+        explorer.locator(".vitedu-reading").text_content()
+    )
+
+
+@each_explorer
+def test_sliders_stop_at_their_ends_and_python_takes_what_they_say(show, name):
+    widget = MAKERS[name]()
+    explorer = explorer_of(show(widget))
+    for slider in explorer.locator("input[type=range]:enabled").all():
+        for end, beyond in (("End", "ArrowRight"), ("Home", "ArrowLeft")):
+            slider.press(end)
+            explorer.page.evaluate(TWO_FRAMES)
+            before = published(explorer)
+            for trait, kind in widget.traits().items():
+                value = before.get(camel(trait))
+                if isinstance(kind, Number | Integer) and value is not None:
+                    kind.validate(widget, value)
+            slider.press(beyond)
+            explorer.page.evaluate(TWO_FRAMES)
+            assert published(explorer) == before
+
+
+def camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.title() for word in others)
+
+
+@each_explorer
+def test_two_views_move_together(show, name):
+    page = show(MAKERS[name](), views=2)
+    first, second = page.locator(EXPLORER).all()
+    controls = controls_of(first)
+    for control, other in zip(controls, controls_of(second), strict=True):
+        # Not the speed at which one looks at it.
+        for value in far_from_here(control)[-1:] * (
+            label_of(control) != "Speed"
+        ):
+            move(control, value)
+        expect(other).to_have_value(control.input_value())
+        assert published(second) == published(first), label_of(control)
+
+
+@each_explorer
+@each_look
+def test_accessible_and_inside_the_window(show, name, theme, width):
+    page = show(MAKERS[name](), theme=theme, width=width)
+    expect_accessible_and_inside(page)
+    for control in controls_of(explorer_of(page)):
+        for value in far_from_here(control)[:1]:
+            move(control, value)
+    expect_accessible_and_inside(page)
+
+
+# A longer sentence, a table or a map more takes more room.
+GROWS = {"decoding steps", "reverse trainer", "translator"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MAKERS if name not in GROWS]
+)
+@pytest.mark.parametrize("width", [830, 390])
+def test_nothing_jumps_while_a_control_moves(show, name, width):
+    explorer = explorer_of(show(MAKERS[name](), width=width))
+    heights = {}
+    for control in controls_of(explorer):
+        for value in far_from_here(control):
+            move(control, value)
+            height = explorer.bounding_box()["height"]
+            heights[label_of(control), value] = height
+    # A raised digit from another font makes its line a pixel higher.
+    spread = max(heights.values()) - min(heights.values())
+    assert spread <= 2, heights
+
+
+# Of marks of which one is chosen: what it is at first, and where keys lead.
+MARKS = {
+    "attention distance": (
+        ".patch",
+        {"row": 1, "column": 1},
+        "Down 7 Right 8 Right 8 Up 5 Up 2 Up 2 Left 1",
+    ),
+    "head viewer": (
+        ".token.query",
+        {"query": 1},
+        "Down 2 Right 3 Up 2 Left 1 End 4 Down 4 Home 0 Up 0",
+    ),
+    # Behind the first sample is the second, on the right.
+    "norm axes": (
+        ".inputs .number",
+        {"token": 1, "feature": 3},
+        "Right 9 Right 20 Left 9 Down 14 Down 14 Up 9 Up 4 Up 4",
+    ),
+    "patch cutter": (
+        ".patch",
+        {"patch": 3},
+        "Right 4 Right 5 Left 4 Up 4 Down 9 Down 14 Down 14 Right 14",
+    ),
+    "translator": (
+        "[role=radio]",
+        {"query": 1},
+        "Right 2 Right 2 Left 1 Home 0 Left 0 End 2",
+    ),
+}
+each_with_marks = pytest.mark.parametrize("name", MARKS)
+
+
+def expect_chosen(marks: Locator, at: int) -> None:
+    """One mark is chosen, and the only stop of the Tab key."""
+    chosen = "all => all.map((mark) => [mark.ariaChecked, mark.tabIndex])"
+    expect(marks.nth(at)).to_have_attribute("aria-checked", "true")
+    found = marks.evaluate_all(chosen)
+    assert found.pop(at) == ["true", 0]
+    assert found == [["false", -1]] * len(found)
+
+
+@each_with_marks
+def test_keys_go_from_mark_to_mark_and_stop_at_the_ends(show, name):
+    selector, start, keys = MARKS[name]
+    page = show(MAKERS[name](**start))
+    marks = page.locator(selector)
+    marks.and_(page.locator("[aria-checked=true]")).focus()
+    way = keys.split()
+    for key, at in zip(way[::2], way[1::2], strict=True):
+        arrow = "" if key in ("Home", "End") else "Arrow"
+        page.keyboard.press(arrow + key)
+        expect_chosen(marks, int(at))
+        expect(marks.nth(int(at))).to_be_focused()
+
+
+@each_with_marks
+def test_a_tap_chooses_a_mark(show, name):
+    page = show(MAKERS[name](), width=390, has_touch=True)
+    marks = page.locator(MARKS[name][0])
+    marks.nth(2).tap()
+    expect_chosen(marks, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "selector"),
+    [("attention distance", ".dot"), ("head viewer", ".token.query")],
+)
+def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(
+    show, name, selector
+):
+    page = show(MAKERS[name](layer=0))
+    marks = page.locator(selector)
+    chosen = marks.and_(page.locator("[aria-checked=true]"))
+    stop_clock(page)
+    box = marks.last.bounding_box()
+    last = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = chosen.evaluate("node => node.outerHTML")
+    page.mouse.move(*last)
+    page.clock.run_for(60)
+    page.mouse.move(5, 5)
+    page.clock.run_for(500)
+    assert chosen.evaluate("node => node.outerHTML") == before
+    page.mouse.move(*last)
+    page.clock.run_for(500)
+    expect(marks.last).to_have_attribute("aria-checked", "true")
+
+
+@each_explorer
+def test_it_takes_itself_down(show, name):
+    page = show(MAKERS[name]())
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator(EXPLORER)).to_have_count(0)
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_it_lives_in_its_chapter(open_page, kind):
+    page = open_page(PAGES[kind])
+    start_explorers(page)
+    explorer = page.locator(f".vitedu-{kind}")
+    expect(explorer).to_have_count(1)
+    before = explorer.evaluate(LOOK)["picture"]
+    looks = []
+    for control in controls_of(explorer)[:2]:
+        for value in far_from_here(control):
+            move(control, value)
+            looks.append(explorer.evaluate(LOOK)["picture"])
+    if not looks:
+        explorer.get_by_role("radio").first.press(" ")
+        page.evaluate(TWO_FRAMES)
+        looks = [explorer.evaluate(LOOK)["picture"]]
+    assert any(look != before for look in looks)
 
 
 LINE = ["path", {"d": "M0 0h9"}]

@@ -33,20 +33,6 @@ const THICKEST = 14;
 const across = (x) => (SIDE * (x + REACH)) / (2 * REACH);
 const down = (y) => (SIDE * (REACH - y)) / (2 * REACH);
 
-function rowsOf({ data, shape: [rows] }) {
-  return Array.from(
-    { length: rows }, (_, i) => [data[2 * i], data[2 * i + 1]],
-  );
-}
-
-function attend([x, y], keys, values) {
-  const scores = keys.map(([a, b]) => (a * x + b * y) / Math.SQRT2);
-  const weights = softmax(scores);
-  const output = [0, 1].map((axis) =>
-    values.reduce((sum, value, j) => sum + weights[j] * value[axis], 0));
-  return { weights, output };
-}
-
 function plane(label, ...children) {
   const rings = [1, 2, 3, 4].map((radius) => svg("circle", {
     class: "ring", cx: across(0), cy: down(0), r: across(radius) - across(0),
@@ -193,9 +179,8 @@ function render({ model, el }) {
     setTraits(model, { angle, playing: !model.get("playing") }));
 
   function show(speak) {
-    const radians = (angle * Math.PI) / 180;
     const size = model.get("length");
-    const query = [size * Math.cos(radians), size * Math.sin(radians)];
+    const query = pointAt(angle, size);
     const { weights, output } = attend(query, keys, values);
     look.show(query, weights);
     out.show(output, weights);

@@ -1,9 +1,5 @@
 """Attention in the plane: a query turns, and the output follows."""
 
-import math
-
-import numpy as np
-
 from vitedu.widgets.base import Array, Explorer, Flag, Number
 
 KEY_POINTS = (
@@ -45,7 +41,7 @@ class AttentionPlane(Explorer):
     """
 
     files = "attention_plane"
-    parts = ("frames",)
+    parts = ("frames", "attention_plane_maths")
 
     key_points = Array("key 2", default=KEY_POINTS)
     value_points = Array("key 2", default=VALUE_POINTS)
@@ -66,35 +62,3 @@ class AttentionPlane(Explorer):
                 raise ValueError(
                     f"{name} must lie in [-4, 4], got {getattr(self, name)}"
                 )
-
-
-def attend(
-    query: np.ndarray, keys: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (key,) and output (2,) of one query (2,).
-
-    Args:
-        query: The query, (2,).
-        keys: The keys, (key, 2).
-        values: The values, (key, 2).
-    """
-    scores = keys @ query / math.sqrt(2)
-    weights = np.exp(scores - scores.max())
-    weights /= weights.sum()
-    return weights, weights @ values
-
-
-def readings(explorer: AttentionPlane) -> dict[str, np.ndarray]:
-    """What the page shows for the present settings of an explorer.
-
-    Returns:
-        query (2,), weights (key,), output (2,).
-    """
-    angle = math.radians(explorer.angle)
-    query = explorer.length * np.array([math.cos(angle), math.sin(angle)])
-    weights, output = attend(
-        query,
-        explorer.key_points.astype(np.float64),
-        explorer.value_points.astype(np.float64),
-    )
-    return {"query": query, "weights": weights, "output": output}

@@ -371,8 +371,7 @@ function uniformNumbers(seed) {
   };
 }
 
-// Standard normal numbers from a seed, by Box and Muller. The Python twin is
-// `normal_numbers` in softmax_scaling.py.
+// Standard normal numbers from a seed, by Box and Muller.
 function normalNumbers(seed, uniform = uniformNumbers(seed)) {
   let spare = null;
   return function next() {

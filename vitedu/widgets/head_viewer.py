@@ -46,7 +46,12 @@ class HeadViewer(Explorer):
     """
 
     files = "head_viewer"
-    parts = ("choosing", "head_viewer_lines", "head_viewer_maps")
+    parts = (
+        "choosing",
+        "head_viewer_maths",
+        "head_viewer_lines",
+        "head_viewer_maps",
+    )
 
     weights = Array("layer head query key")
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -119,25 +124,6 @@ class HeadViewer(Explorer):
             _check_sizes(self)
             _check_rows(self.weights)
             self._checked = True
-
-
-def readings(explorer: HeadViewer) -> dict[str, np.ndarray]:
-    """What the page shows for the present settings of an explorer.
-
-    Returns:
-        Of each head, (head,): most, the key with the most weight; largest,
-        that weight; entropy, in nats; offset, the mean of key minus query,
-        weighted.
-    """
-    rows = explorer.weights[explorer.layer, :, explorer.query]
-    rows = rows.astype(np.float64)
-    logs = np.log(rows, out=np.zeros_like(rows), where=rows > 0)
-    return {
-        "most": rows.argmax(axis=1),
-        "largest": rows.max(axis=1),
-        "entropy": -(rows * logs).sum(axis=1),
-        "offset": rows @ (np.arange(rows.shape[1]) - explorer.query),
-    }
 
 
 def _check_sizes(made: HeadViewer) -> None:

@@ -42,12 +42,6 @@ CONVENTIONS = (
 )
 FEWEST, MOST = 2, 8
 LARGEST_SCORE = 5
-_FILLS = {
-    "finfo.min and clear": np.finfo(np.float32).min,
-    "-inf": -np.inf,
-    "finfo.min": np.finfo(np.float32).min,
-    "-1e9": -1e9,
-}
 
 
 class MaskEditor(Explorer):
@@ -142,84 +136,6 @@ def preset(name: str, tokens: Sequence[str]) -> np.ndarray:
     if "padding" in name:
         seen = seen & np.array([token != PAD for token in tokens])
     return seen
-
-
-def written(mask: np.ndarray, convention: str) -> np.ndarray:
-    """The mask as others write it, in numbers: 1 for True, 0 for False.
-
-    Args:
-        mask: Boolean, True = may attend.
-        convention: One of `CONVENTIONS`.
-    """
-    if convention == "nn.MultiheadAttention":
-        return 1.0 - mask
-    if convention == "additive":
-        return np.where(mask, 0.0, -np.inf)
-    return mask.astype(np.float64)
-
-
-def readings(explorer: MaskEditor) -> dict[str, np.ndarray]:
-    """What the page shows for the present settings of an explorer.
-
-    Returns:
-        written, the mask as others write it; masked, what the softmax gets;
-        weights, all of these (query, key); sums, the sum of the weights of
-        each query; leaks, of these the part on keys that `mask` hides.
-    """
-    scores = explorer.scores.astype(np.float64)
-    form = written(explorer.mask, explorer.convention)
-    if explorer.handed_over:
-        masked, weights = _misread(scores, form, explorer.convention)
-    else:
-        masked, weights = _attend(
-            scores, explorer.mask, explorer.method, explorer.fill_value
-        )
-    return {
-        "written": form,
-        "masked": masked,
-        "weights": weights,
-        "sums": weights.sum(axis=1),
-        # A product, so that a row of NaN has no share either.
-        "leaks": (weights * ~explorer.mask).sum(axis=1),
-    }
-
-
-def _attend(
-    scores: np.ndarray, mask: np.ndarray, method: str, fill_value: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Masked scores and weights; a dead row divides zero by zero."""
-    if method == "fill before softmax":
-        masked = np.where(mask, scores, _FILLS[fill_value])
-        weights = _softmax(masked)
-        clear = fill_value == "finfo.min and clear"
-        return masked, weights * mask if clear else weights
-    if method == "multiply before softmax":
-        return scores * mask, _softmax(scores * mask)
-    weights = _softmax(scores) * mask
-    if method == "multiply after and renormalise":
-        with np.errstate(invalid="ignore"):
-            weights = weights / weights.sum(axis=1, keepdims=True)
-    return scores, weights
-
-
-def _misread(
-    scores: np.ndarray, form: np.ndarray, convention: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Give a mask to an attention that expects another convention."""
-    if convention == "integers":  # added, by one that adds
-        return scores + form, _softmax(scores + form)
-    if convention == "nn.MultiheadAttention":  # to one with True = attend
-        return _attend(scores, form == 1, METHODS[0], FILL_VALUES[0])
-    if convention == "additive":  # to one that fills where it finds a 0
-        return _attend(scores, form != 0, METHODS[0], "-1e9")
-    # To nn.MultiheadAttention, with True = hide.
-    return _attend(scores, form == 0, METHODS[0], "-inf")
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore"):  # -inf minus -inf is NaN
-        weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def _words(tokens: Sequence[str]) -> list[str]:

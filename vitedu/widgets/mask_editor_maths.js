@@ -1,5 +1,5 @@
 // What the explorer MaskEditor computes. Everything is (query, key), row by
-// row in one array; the Python twin is `readings` in mask_editor.py.
+// row in one array.
 
 const SMALLEST = -3.4028234663852886e38; // finfo.min of float32
 const FILLS = {

@@ -14,13 +14,9 @@ from vitedu.widgets.base import (
     index_below,
 )
 
-# The axes of (sample, token, feature) that share a mean and a variance.
-NORMS = {"LayerNorm": (2,), "BatchNorm": (0, 1), "whole sample": (1, 2)}
+NORMS = ("LayerNorm", "BatchNorm", "whole sample")
 SMALLEST = (2, 2, 2)
 LARGEST = (4, 6, 8)
-EPS = 1e-5
-# An output counts as changed when it moved by more than rounding does.
-CHANGED_ABOVE = 1e-6
 _UNLIMITED = 2**31 - 1
 _HUGE = 1e6
 
@@ -102,57 +98,6 @@ def largest_change(batch: np.ndarray) -> float:
         batch: Numbers (sample, token, feature).
     """
     return float(batch.max().item() - batch.min().item()) or 1.0
-
-
-def normalise(batch: np.ndarray, norm: str) -> tuple[np.ndarray, ...]:
-    """Outputs, means and variances, as in training, without gain and shift.
-
-    Args:
-        batch: Numbers (sample, token, feature).
-        norm: A name in `NORMS`.
-
-    Returns:
-        outputs (sample, token, feature); means and variances broadcast to
-        it.
-    """
-    batch = batch.astype(np.float64)
-    mean = batch.mean(axis=NORMS[norm], keepdims=True)
-    variance = batch.var(axis=NORMS[norm], keepdims=True)
-    return (batch - mean) / np.sqrt(variance + EPS), mean, variance
-
-
-def readings(explorer: NormAxes) -> dict[str, float | np.ndarray]:
-    """What the page shows for the present settings of an explorer.
-
-    Returns:
-        outputs (sample, token, feature), after the change; mean and variance
-        of the cell chosen, after and (`_before`) before the change; shared,
-        the number of cells that these are of; changed, the number of outputs
-        that change; own_token, other_tokens and other_samples, the largest
-        change of an output in the token of the cell, in the other tokens of
-        its sample and in the other samples.
-    """
-    batch = explorer.batch.astype(np.float64)
-    cell = explorer.sample, explorer.token, explorer.feature
-    edited = batch.copy()
-    edited[cell] += explorer.change
-    before, mean_before, variance_before = normalise(batch, explorer.norm)
-    after, mean, variance = normalise(edited, explorer.norm)
-    moved = np.abs(after - before)
-    own = np.full(batch.shape, "other_samples", dtype=object)
-    own[explorer.sample] = "other_tokens"
-    own[explorer.sample, explorer.token] = "own_token"
-    at = tuple(np.minimum(cell, np.array(mean.shape) - 1))
-    return {
-        "outputs": after,
-        "mean": mean[at],
-        "mean_before": mean_before[at],
-        "variance": variance[at],
-        "variance_before": variance_before[at],
-        "shared": batch.size // mean.size,
-        "changed": int((moved > CHANGED_ABOVE).sum()),
-        **{place: moved[own == place].max() for place in set(own.flat)},
-    }
 
 
 def _check_batch(batch: np.ndarray) -> None:

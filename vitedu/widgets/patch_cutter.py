@@ -5,17 +5,12 @@ from typing import Any
 
 import numpy as np
 import traitlets
-from einops import rearrange
 
 from vitedu.widgets.base import Array, Choice, Explorer, Integer, index_below
 
 # How the pixels of patches are found: as they should be, and in two wrong
 # ways that give the right shape.
-CUTS = {
-    "patches": "(h p1) (w p2) c",
-    "swapped": "(p1 h) (p2 w) c",
-    "reshape": None,
-}
+CUTS = ("patches", "swapped", "reshape")
 ORDERS = ("c p1 p2", "p1 p2 c")
 # Offered where nothing else is asked for, if they fit the image.
 SIZES = (4, 7, 8, 14, 16, 20, 28, 32, 48, 56, 112)
@@ -142,65 +137,6 @@ def grid_size(image: np.ndarray, patch_size: int) -> tuple[int, int]:
     """Rows and columns of whole patches in an image (height, width, 3)."""
     height, width = image.shape[:2]
     return height // patch_size, width // patch_size
-
-
-def sequence(
-    image: np.ndarray,
-    patch_size: int,
-    order: str = "c p1 p2",
-    cut: str = "patches",
-) -> np.ndarray:
-    """One row per patch, as the page shows them.
-
-    Args:
-        image: (height, width, 3).
-        patch_size: Side of a patch; a border that it leaves over is cut off.
-        order: One of `ORDERS`.
-        cut: A name in `CUTS`.
-
-    Returns:
-        (patch, 3 * patch_size**2), with the dtype of the image.
-    """
-    rows, columns = grid_size(image, patch_size)
-    kept = image[: rows * patch_size, : columns * patch_size]
-    if cut == "reshape":
-        memory = "c h w" if order == "c p1 p2" else "h w c"
-        return rearrange(kept, f"h w c -> {memory}").reshape(
-            rows * columns, -1
-        )
-    return rearrange(
-        kept, f"{CUTS[cut]} -> (h w) ({order})", p1=patch_size, p2=patch_size
-    )
-
-
-def readings(explorer: PatchCutter) -> dict[str, Any]:
-    """What the page shows for the present settings of an explorer.
-
-    Returns:
-        patches, values: the shape of the sequence; row, column: of the patch
-        in the grid; value: the number at the place chosen; channel,
-        pixel_row, pixel_column: where it comes from in the image; down,
-        right: pixels left over at the bottom and at the right.
-    """
-    image, size = explorer.image, explorer.patch_size
-    settings = size, explorer.order, explorer.cut
-    rows, columns = grid_size(image, size)
-    at = explorer.patch, explorer.place
-    origin = np.arange(image.size).reshape(image.shape)
-    found = np.unravel_index(sequence(origin, *settings)[at], image.shape)
-    pixel_row, pixel_column, channel = map(int, found)
-    return {
-        "patches": rows * columns,
-        "values": 3 * size**2,
-        "row": explorer.patch // columns,
-        "column": explorer.patch % columns,
-        "value": int(sequence(image, *settings)[at]),
-        "channel": channel,
-        "pixel_row": pixel_row,
-        "pixel_column": pixel_column,
-        "down": image.shape[0] - rows * size,
-        "right": image.shape[1] - columns * size,
-    }
 
 
 def _fits(image: np.ndarray, size: int) -> bool:

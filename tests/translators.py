@@ -66,7 +66,7 @@ def make_explorer(
 ) -> TranslationExplorer:
     """Give an explorer this model and the words of the numerals."""
     words = {"src_words": SRC.words, "tgt_words": TGT.words}
-    return kind(**page_weights(model), **words | view)
+    return kind(**page_weights(model) | words | view)
 
 
 def source(number: int) -> torch.Tensor:

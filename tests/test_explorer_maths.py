@@ -1,0 +1,725 @@
+"""What the explorers compute in the page is what `vitedu` computes."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from explorers import sequence
+from javascript import numbers, run
+from torch import nn
+
+from vitedu import mask_formats
+from vitedu.analysis import (
+    attention_distance,
+    patch_distances,
+    uniform_distance,
+)
+from vitedu.attention import attention_weights, scaled_dot_product_attention
+from vitedu.config import ViTConfig
+from vitedu.counting import parameter_counts
+from vitedu.flops import (
+    crossover_length,
+    quadratic_share,
+    training_flops,
+    vit_flops,
+)
+from vitedu.masks import causal_mask, padding_mask
+from vitedu.memory import (
+    activation_bytes,
+    attention_map_bytes,
+    training_state_bytes,
+)
+from vitedu.numerals import chinese_numeral, draw_numbers, english_numeral
+from vitedu.sinusoids import sinusoidal_table
+from vitedu.widgets import AttentionDistance, HeadViewer
+from vitedu.widgets.base import DTYPES, _to_page
+from vitedu.widgets.mask_editor import CONVENTIONS, FILL_VALUES, METHODS
+from vitedu.widgets.mask_editor import preset as python_preset
+
+RNG = np.random.default_rng(0)
+# The page computes in double precision.
+TIGHT = 1e-9
+
+
+def same(found, expected, tolerance: float = TIGHT, name: str = "") -> None:
+    expected = np.asarray(expected, np.float64)
+    np.testing.assert_allclose(
+        numbers(found, *expected.shape),
+        expected,
+        rtol=tolerance,
+        atol=tolerance,
+        err_msg=name,
+    )
+
+
+def double(array) -> torch.Tensor:
+    return torch.tensor(np.asarray(array), dtype=torch.float64)
+
+
+SCORES = [1.5, -2.0, 0.25, 700.0, 699.0, -1e4]
+PARTLY = [0.5, 0.0, 0.25, 0.25]
+TABLE = {
+    "softmax": ("", "softmax(s)", {"s": SCORES}, double(SCORES).softmax(0)),
+    "softmax of one": ("", "softmax([3])", {}, [1.0]),
+    "entropy": (
+        "",
+        "entropy(w)",
+        {"w": PARTLY},
+        torch.special.entr(double(PARTLY)).sum(),
+    ),
+    "scales": (
+        "softmax_scaling_maths",
+        "['1/sqrt(head_dim)', 'none', '1/sqrt(d_model)', 'temperature']"
+        ".map((name) => scaleFactor(name, 25, 7))",
+        {},
+        [1 / 5, 1, 1 / 300**0.5, 1 / 7],
+    ),
+    "quantiles": (
+        "softmax_scaling_maths",
+        "[0, 0.1, 0.5, 1].map((share) => quantile(sorted, share))",
+        {"sorted": [0.5, 1.0, 4.0, 9.0]},
+        np.quantile([0.5, 1.0, 4.0, 9.0], [0, 0.1, 0.5, 1]),
+    ),
+    "points": (
+        "attention_plane_maths",
+        "[pointAt(0, 2), pointAt(90, 1), pointAt(210, 4)]",
+        {},
+        [[2, 0], [0, 1], [-2 * 3**0.5, -2]],
+    ),
+    "pairs to show": (
+        "positional_encoding_maths",
+        "[pairsToShow(4, 8), pairsToShow(64, 8)].flat()",
+        {},
+        [0, 1, *(0, 4, 9, 13, 18, 22, 27, 31)],
+    ),
+    "log softmax": (
+        "transformer_model",
+        "logSoftmax(s, 1)",
+        {"s": SCORES},
+        double(SCORES).log_softmax(0).index_fill(0, torch.tensor(1), -np.inf),
+    ),
+    "erf": (
+        "transformer_model",
+        "x.map(erf)",
+        {"x": np.linspace(-7, 7, 57)},
+        torch.erf(torch.linspace(-7, 7, 57, dtype=torch.float64)),
+    ),
+    "gelu": (
+        "transformer_model",
+        "x.map(ACTIVATIONS.gelu)",
+        {"x": np.linspace(-4, 4, 33)},
+        F.gelu(torch.linspace(-4, 4, 33, dtype=torch.float64)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TABLE.values(), ids=TABLE)
+def test_functions_of_one_line(case):
+    scripts, code, given, expected = case
+    same(run(scripts, code, **given), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arrays_arrive_as_they_were_sent(dtype):
+    array = np.array([0, 1, 3, 65504, 6e-8, -1.5, 1e-3])
+    if dtype in ("int32", "uint8", "bool"):
+        array = np.array([0, 1, 1, 0, 1, 0, 1])
+    array = array.astype(dtype)
+    found = run("", "decodeArray(modelOf(sent).get('a'))", sent=wire(a=array))
+    np.testing.assert_array_equal(numbers(found["data"]), array)
+    assert found["shape"] == [7]
+
+
+def wire(**arrays: np.ndarray) -> dict:
+    return {name: _to_page(array, None) for name, array in arrays.items()}
+
+
+def test_random_numbers_are_uniform_and_normal_and_fixed_by_the_seed():
+    draws = run(
+        "",
+        "[[uniformNumbers, 3], [normalNumbers, 3], [normalNumbers, 3],"
+        " [normalNumbers, 4]].map(([make, seed]) => {"
+        " const next = make(seed);"
+        " return Array.from({ length: 100_000 }, () => next()); })",
+    )
+    uniform, normal, again, other = map(numbers, draws)
+    assert uniform.min() >= 0
+    assert uniform.max() < 1
+    assert abs(uniform.mean() - 0.5) < 0.005
+    assert abs(uniform.var() - 1 / 12) < 0.002
+    assert abs(normal.mean()) < 0.015
+    assert abs(normal.var() - 1) < 0.015
+    assert abs((normal**4).mean() - 3) < 0.08
+    for series in (uniform, normal):
+        assert abs(np.corrcoef(series[:-1], series[1:])[0, 1]) < 0.015
+    np.testing.assert_array_equal(normal, again)
+    assert (normal != other).all()
+
+
+def test_attention_in_the_plane():
+    query, keys, values = (RNG.normal(size=(n, 2)) for n in (1, 7, 7))
+    found = run(
+        "attention_plane_maths",
+        "attend(query, rowsOf(keys), rowsOf(values))",
+        query=query[0].tolist(),
+        **{
+            name: {"data": part.ravel().tolist(), "shape": [7, 2]}
+            for name, part in (("keys", keys), ("values", values))
+        },
+    )
+    q, k, v = (double(part)[None, None] for part in (query, keys, values))
+    same(found["weights"], attention_weights(q, k)[0, 0, 0])
+    same(found["output"], scaled_dot_product_attention(q, k, v)[0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "num_keys", "scale"),
+    [(1, 2, 1.0), (5, 256, 0.4), (33, 97, 1.0), (64, 16, 1 / 8), (90, 3, 2)],
+)
+def test_scores_weights_and_gradients_of_many_queries(
+    head_dim, num_keys, scale
+):
+    queries, most = 64, 256
+    # Other sizes before it leave traces in what is kept, and none here.
+    shown, drawn = run(
+        "softmax_scaling_maths",
+        "(() => { const draw = makeDraw(7);"
+        " readings(draw, 70, 40, 1);"
+        " while (draw.prepare());"
+        " const next = normalNumbers(7);"
+        " return [readings(draw, headDim, keys, scale),"
+        " Array.from({ length: headDim * 640 }, () => next())]; })()",
+        headDim=head_dim,
+        keys=num_keys,
+        scale=scale,
+    )
+    # A dimension is drawn for all at once, so that more of them append.
+    columns = double(drawn).view(head_dim, 2 * (queries + most)).T
+    q, u, k, v = columns.split([queries, queries, most, most])
+    k, v = k[:num_keys], v[:num_keys]
+    q = q.clone().requires_grad_()
+    out = scaled_dot_product_attention(
+        q[None, None], k[None, None], v[None, None], scale=scale
+    )
+    (u * out[0, 0]).sum().backward()
+    scores = (q @ k.T * scale).detach()
+    weights = attention_weights(
+        q.detach()[None, None], k[None, None], scale=scale
+    )[0, 0]
+    norms = q.grad.norm(dim=-1)
+    expected = {
+        "scores": scores[0],
+        "weights": weights[0],
+        "scoreStd": scores[0].std(correction=0),
+        "scoreStdAll": scores.std(correction=0),
+        "theoryStd": head_dim**0.5 * scale,
+        "entropy": torch.special.entr(weights).sum(-1).mean(),
+        "maxEntropy": np.log(num_keys),
+        "gradNorms": norms,
+        "gradP10": norms.quantile(0.1),
+        "gradMedian": norms.quantile(0.5),
+        "deadShare": (norms < 1e-3).double().mean(),
+    }
+    for name, value in expected.items():
+        same(shown[name], value, name=name)
+
+
+def test_what_each_head_does_at_a_token():
+    weights = RNG.dirichlet(np.full(7, 0.5), (2, 3, 7)).astype("f4")
+    weights[1, 2, 5] = np.eye(7)[4]
+    widget = HeadViewer(weights, list("abcdefg"))
+    found = run(
+        "head_viewer_maths",
+        "[0, 1, 2].map((head) => readRow(readData(modelOf(state))"
+        ".row(1, head, 5), 5))",
+        state=widget.get_state(["weights", "tokens", "targets"]),
+    )
+    rows = double(weights[1, :, 5])
+    places = torch.arange(7, dtype=torch.float64)
+    expected = {
+        "most": rows.argmax(-1),
+        "largest": rows.max(-1).values,
+        "entropy": torch.special.entr(rows).sum(-1),
+        "offset": rows @ (places - 5),
+    }
+    for name, value in expected.items():
+        same([head[name] for head in found], value, 1e-6, name)
+    assert found[2]["offset"] == -1
+
+
+@pytest.mark.parametrize("prefix", [0, 1, 2])
+def test_distances_of_heads_and_patches(prefix):
+    rows, columns, patch, tokens = 4, 3, 2, prefix + 12
+    maps = RNG.dirichlet(np.full(tokens, 0.4), (2, 3, 2, 5, tokens))
+    # No weight on any patch counts as no distance.
+    if prefix:
+        maps[1, 2, 1, 3] = np.eye(tokens)[0]
+    mean = RNG.random((2, 2, 5))
+    widget = AttentionDistance(
+        maps,
+        RNG.random((3, rows * patch, columns * patch)),
+        patch_size=patch,
+        steps=[0, 9],
+        num_prefix_tokens=prefix,
+        mean_distance=mean,
+    )
+    found = run(
+        "attention_distance_maths",
+        """(() => {
+          const data = readData(modelOf(state));
+          const weights = data.weights(1, 2, 1, 0, data.prefix + 7);
+          const all = [0, 1, 2, 3, 4];
+          return {
+            heads: all.map((head) => data.ofImage(1, 2, 1, head)),
+            average: all.map((head) => data.ofAverage(1, 1, head)),
+            patch: data.patchDistance(weights, 7), weights,
+            uniform: data.uniform, fromHere: data.uniformFrom(7),
+          };
+        })()""",
+        state=widget.get_state(),
+    )
+    grid = {"grid_size": (rows, columns), "patch_size": patch}
+    weights = torch.from_numpy(widget.maps.astype(np.float64))[1, 2, 1]
+    apart = patch_distances(**grid)
+    among = weights[0, prefix + 7, prefix:]
+    expected = {
+        "heads": attention_distance(weights, num_prefix_tokens=prefix, **grid),
+        "average": mean[1, 1],
+        "patch": among @ apart[7] / among.sum(),
+        "weights": weights[0, prefix + 7],
+        "uniform": uniform_distance(**grid),
+        "fromHere": apart[7].mean(),
+    }
+    for name, value in expected.items():
+        same(found[name], value, 1e-6, name)
+    assert bool(prefix) == (found["heads"][3] == 0)
+
+
+SIZE = 5
+WORDS = ("<bos>", "one", "two", "<pad>", "<pad>")
+DEAD_ROW = RNG.random((SIZE, SIZE)) < 0.5
+DEAD_ROW[2] = False
+RAW = RNG.uniform(-5, 5, (SIZE, SIZE)).astype(np.float32).astype(np.float64)
+PADDING = padding_mask(torch.tensor([[1, 1, 1, 0, 0]]), pad_id=0).expand(
+    1, 1, SIZE, SIZE
+)
+PRESETS = {
+    "none": torch.ones(1, 1, SIZE, SIZE, dtype=torch.bool),
+    "padding": PADDING,
+    "causal": causal_mask(SIZE),
+    "causal and padding": causal_mask(SIZE) & PADDING,
+}
+MASKS = {name: mask[0, 0].numpy() for name, mask in PRESETS.items()} | {
+    "dead row": DEAD_ROW,
+    "nothing": np.zeros((SIZE, SIZE), bool),
+}
+each_mask = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+
+
+def mask_readings(mask, cases: list[dict]) -> list[dict]:
+    return run(
+        "mask_editor_maths",
+        "cases.map((how) => readings({ scores, mask, ...how }))",
+        scores=RAW,
+        mask=mask,
+        cases=cases,
+    )
+
+
+def by_pytorch(mask, method, fill_value):
+    """Masked scores and weights, with PyTorch's own operations."""
+    scores, seen = double(RAW), torch.tensor(mask)
+    if method == "multiply before softmax":
+        masked = scores * seen
+        return masked, masked.softmax(-1)
+    if method == "multiply after softmax":
+        return scores, scores.softmax(-1) * seen
+    if method == "multiply after and renormalise":
+        weights = scores.softmax(-1) * seen
+        return scores, weights / weights.sum(-1, keepdim=True)
+    number = {"-inf": -torch.inf, "-1e9": -1e9}.get(
+        fill_value, torch.finfo(torch.float32).min
+    )
+    masked = scores.masked_fill(~seen, number)
+    weights = masked.softmax(-1)
+    return masked, weights * seen if "clear" in fill_value else weights
+
+
+@each_mask
+def test_every_way_to_mask(mask):
+    cases = [
+        {"method": method, "fillValue": fill, "convention": "vitedu"}
+        for method, fill in product(METHODS, FILL_VALUES)
+    ]
+    found = mask_readings(mask, cases)
+    for case, shown in zip(cases, found, strict=True):
+        masked, weights = by_pytorch(mask, case["method"], case["fillValue"])
+        name = str(case)
+        same(shown["masked"], masked, name=name)
+        same(shown["weights"], weights, name=name)
+        same(shown["sums"], weights.sum(-1), name=name)
+        leaks = (weights * torch.tensor(~mask)).sum(-1)
+        same(shown["leaks"], leaks, name=name)
+    q, k = double(RAW)[None, None], double(np.eye(SIZE))[None, None]
+    ours = attention_weights(q, k, torch.tensor(mask)[None, None], scale=1.0)
+    same(found[0]["weights"], ours[0, 0])
+
+
+def multihead(attn_mask):
+    """Weights of the real module, for scores that are given."""
+    module = nn.MultiheadAttention(SIZE, 1, bias=False, batch_first=True)
+    module.double()
+    with torch.no_grad():
+        module.in_proj_weight.copy_(torch.eye(SIZE).repeat(3, 1))
+    q, k = double(RAW)[None] * SIZE**0.5, double(np.eye(SIZE))[None]
+    return module(q, k, k, attn_mask=attn_mask)[1][0].detach()
+
+
+def fused(attn_mask):
+    q, k = double(RAW)[None], double(np.eye(SIZE))[None]
+    return F.scaled_dot_product_attention(
+        q, k, k, attn_mask=attn_mask, scale=1.0
+    )[0]
+
+
+@each_mask
+def test_masks_of_others_and_what_a_wrong_reader_makes_of_them(mask):
+    ours = torch.tensor(mask)[None, None]
+    true_hides = mask_formats.to_multihead(
+        ours, batch=1, num_heads=1, query=SIZE
+    )
+    forms = {
+        "vitedu": (ours, lambda form: multihead(form[0, 0])),
+        "F.scaled_dot_product_attention": (
+            mask_formats.to_fused(ours),
+            lambda form: multihead(form[0, 0]),
+        ),
+        "nn.MultiheadAttention": (true_hides, fused),
+        "additive": (
+            mask_formats.to_additive(ours),
+            lambda form: (
+                double(RAW).masked_fill(form[0, 0] == 0, -1e9).softmax(-1)
+            ),
+        ),
+        "integers": (ours.int(), lambda form: fused(form[0].double())),
+    }
+    assert list(forms) == list(CONVENTIONS)
+    how = {"method": METHODS[0], "fillValue": FILL_VALUES[0]}
+    found = mask_readings(
+        mask,
+        [
+            how | {"convention": convention, "handedOver": True}
+            for convention in CONVENTIONS
+        ],
+    )
+    for (form, reader), shown in zip(forms.values(), found, strict=True):
+        same(shown["written"], form.reshape(SIZE, SIZE).double())
+        same(shown["weights"], reader(form), 1e-7)
+
+
+def test_masks_to_start_from():
+    found = run(
+        "mask_editor_maths",
+        "names.map((name) => presetMask(name, words))",
+        names=list(PRESETS),
+        words=WORDS,
+    )
+    for (name, mask), shown in zip(PRESETS.items(), found, strict=True):
+        np.testing.assert_array_equal(numbers(shown, SIZE, SIZE), mask[0, 0])
+        np.testing.assert_array_equal(python_preset(name, WORDS), mask[0, 0])
+
+
+# Width, blocks, heads, ratio; patch, image, classes; batch, fused.
+MODELS = [
+    (1, 1, 1, 1, 1, 1, 0, 1, False),
+    (1, 1, 1, 1, 1, 1, 1, 2, True),
+    (35, 3, 5, 2, 7, 91, 11, 1, False),
+    (35, 3, 5, 2, 7, 91, 11, 13, False),
+    (35, 3, 5, 2, 7, 91, 11, 13, True),
+    (41, 2, 1, 3, 5, 35, 3, 17, False),
+    (41, 2, 1, 3, 5, 35, 0, 17, True),
+    (192, 12, 3, 4, 4, 224, 1000, 1, False),
+    (384, 12, 6, 4, 8, 224, 1000, 1, False),
+    (768, 12, 12, 4, 32, 224, 1000, 1, False),
+    (1024, 24, 16, 4, 16, 224, 1000, 1, False),
+    (1280, 32, 16, 4, 14, 224, 1000, 1, False),
+    (448, 29, 7, 8, 32, 1536, 21_843, 512, True),
+    (16_384, 2, 64, 4, 4, 1024, 100_000, 1, False),
+]
+SIZES = (
+    *("dModel", "numLayers", "numHeads", "mlpRatio", "patchSize"),
+    *("imageSize", "numClasses", "batchSize", "fused"),
+)
+
+
+def counted(cases: list[dict]) -> list[dict]:
+    return run(
+        "model_counter_maths",
+        "cases.map((sizes) => ({ ...countModel(sizes), name: nameOf(sizes),"
+        " faults: faultsOf(sizes) }))",
+        cases=cases,
+    )
+
+
+def test_parameters_operations_and_bytes_to_the_last_digit():
+    cases = [dict(zip(SIZES, model, strict=True)) for model in MODELS]
+    for sizes, shown in zip(cases, counted(cases), strict=True):
+        batch, fused = sizes["batchSize"], sizes["fused"]
+        config = ViTConfig(
+            d_model=sizes["dModel"],
+            num_layers=sizes["numLayers"],
+            num_heads=sizes["numHeads"],
+            d_ff=sizes["mlpRatio"] * sizes["dModel"],
+            patch_size=sizes["patchSize"],
+            image_size=sizes["imageSize"],
+            num_classes=sizes["numClasses"],
+        )
+        parts = dict(shown["parameters"])
+        qkv, proj = parts.pop("qkv"), parts.pop("proj")
+        assert qkv == 3 * proj
+        expected = parameter_counts(config)
+        parts["attention"] = qkv + proj
+        assert parts == {name: expected[name] for name in parts}
+        assert sum(parts.values()) == sum(expected.values())
+        forward = vit_flops(config)
+        step = training_flops(vit_flops(config, batch_size=batch))
+        assert forward.pop("pre_logits") == step.pop("pre_logits") == 0
+        assert shown["flops"] == forward
+        assert shown["training"] == step
+        assert shown["share"] == quadratic_share(forward)
+        assert shown["crossover"] == crossover_length(config)
+        kept = activation_bytes(config, batch_size=batch, fused=fused)
+        assert shown["kept"] == sum(kept.values())
+        assert kept.pop("dropout") == 0
+        memory = training_state_bytes(config) | kept
+        assert shown["memory"] == {
+            name: memory[name] for name in shown["memory"]
+        }
+        assert sum(shown["memory"].values()) == sum(memory.values())
+        assert shown["mapBytes"] == attention_map_bytes(
+            config.num_heads, shown["tokens"], batch_size=batch
+        )
+        assert shown["faults"] == []
+
+
+def test_models_of_the_family_are_named_and_sizes_that_do_not_fit():
+    usual = dict(zip(SIZES, MODELS[9], strict=True))
+    family = [
+        usual | dict(zip(SIZES[:4], sizes[:4], strict=True))
+        for sizes in MODELS[7:12]
+    ]
+    other = usual | {"mlpRatio": 3, "numHeads": 5, "patchSize": 15}
+    found = counted([*family, other])
+    names = [shown["name"] for shown in found]
+    assert names == ["Ti", "S", "B", "L", "H", "own"]
+    assert found[-1]["faults"] == [
+        ["unevenHeads", {"size": 768, "part": 5, "next": 770}],
+        ["unevenPatches", {"size": 224, "part": 15, "next": 225}],
+    ]
+
+
+def normed(norm: str, batch: np.ndarray) -> np.ndarray:
+    """Return what PyTorch's own layer makes of a batch, in training."""
+    x = double(batch)
+    features = x.shape[2]
+    if norm == "LayerNorm":
+        layer = nn.LayerNorm(features, elementwise_affine=False)
+        return layer.double()(x).numpy()
+    layer = {
+        "BatchNorm": nn.BatchNorm1d(features, affine=False),
+        "whole sample": nn.GroupNorm(1, features, affine=False),
+    }[norm].double()
+    return layer(x.transpose(1, 2)).transpose(1, 2).numpy()
+
+
+@pytest.mark.parametrize("change", [0.0, -3.0])
+@pytest.mark.parametrize(
+    ("norm", "group"),
+    [
+        ("LayerNorm", np.s_[1, 3, :]),
+        ("BatchNorm", np.s_[:, :, 2]),
+        ("whole sample", np.s_[1, :, :]),
+    ],
+)
+def test_norms_and_what_a_change_changes(norm, group, change):
+    before = RNG.normal(0.3, 2, (3, 5, 7))
+    after = before.copy()
+    after[1, 3, 2] += change
+    shown = run(
+        "norm_axes_maths",
+        """(() => {
+          const read = readBatch({ data: values, shape: [3, 5, 7] });
+          const cell = read.index(1, 3, 2);
+          const found = compare(read, norm, cell, change);
+          return { ...found, place: read.place(cell),
+            span: read.largestChange, ...found.statistics(cell) };
+        })()""",
+        values=before,
+        norm=norm,
+        change=change,
+    )
+    outputs = normed(norm, after)
+    moved = np.abs(outputs - normed(norm, before))
+    others = np.delete(moved[1], 3, axis=0)
+    lit = np.zeros((3, 5, 7))
+    lit[group] = 1
+    groups = numbers(shown["groups"], 3, 5, 7)
+    expected = {
+        "outputs": outputs,
+        "edited": after,
+        "span": np.ptp(before),
+        "changed": (moved > 1e-6).sum(),
+        "shared": before[group].size,
+        "mean": after[group].mean(),
+        "meanBefore": before[group].mean(),
+        "variance": after[group].var(),
+        "varianceBefore": before[group].var(),
+    }
+    for name, value in expected.items():
+        same(shown[name], value, name=name)
+    most = {
+        "ownToken": moved[1, 3].max(),
+        "otherTokens": others.max(),
+        "otherSamples": np.delete(moved, 1, axis=0).max(),
+    }
+    for name, value in most.items():
+        same(shown["most"][name], value, name=name)
+    np.testing.assert_array_equal(groups == groups[1, 3, 2], lit)
+    assert list(shown["place"].values()) == [1, 3, 2]
+
+
+@pytest.mark.parametrize("cut", ["patches", "swapped", "reshape"])
+@pytest.mark.parametrize("order", ["c p1 p2", "p1 p2 c"])
+@pytest.mark.parametrize("size", [1, 3, 7, 10])
+def test_where_each_number_of_a_patch_comes_from(size, order, cut):
+    height, width = 21, 35
+    found = run(
+        "patch_cutter_maths",
+        """(() => {
+          const memory = new Int32Array(3 * height * width);
+          const grid = cutUp({ height, width }, { size, order, cut }, memory);
+          const places = [...Array(grid.values).keys()];
+          return {
+            ...grid, channels: channelsOf(grid.sources),
+            there: places.map((at) => grid.placeOf(...grid.partsOf(at))),
+            parts: places.map(grid.partsOf),
+            origins: [...grid.sources].map(grid.origin),
+          };
+        })()""",
+        height=height,
+        width=width,
+        size=size,
+        order=order,
+        cut=cut,
+    )
+    origin = np.arange(3 * height * width).reshape(height, width, 3)
+    expected = sequence(origin, size, order, cut)
+    np.testing.assert_array_equal(
+        numbers(found["sources"], *expected.shape), expected
+    )
+    np.testing.assert_array_equal(found["channels"], expected.ravel() % 3)
+    np.testing.assert_array_equal(
+        found["origins"],
+        np.stack(np.unravel_index(expected.ravel(), origin.shape), 1),
+    )
+    assert found["there"] == list(range(3 * size * size))
+    inside = np.moveaxis(np.indices((size, size, 3)), 0, -1)
+    if order == "c p1 p2":
+        inside = inside.transpose(2, 0, 1, 3)
+    np.testing.assert_array_equal(found["parts"], inside.reshape(-1, 3))
+    assert (found["rows"], found["columns"]) == (21 // size, 35 // size)
+    assert (found["down"], found["right"]) == (21 % size, 35 % size)
+
+
+def encodings(d_model, base, length, formula) -> np.ndarray:
+    if formula == "paper":
+        table = sinusoidal_table(
+            length, d_model, base=base, dtype=torch.float64
+        )
+        return table.numpy()
+    # The two that the book warns of, written down by their formulas.
+    places = np.arange(length)[:, None]
+    if formula == "rescaled":
+        places = places / length * 200
+    even = np.arange(0, d_model, 2)
+    odd = even + (formula == "wrong exponent")
+    table = np.empty((length, d_model))
+    table[:, 0::2] = np.sin(places / base ** (even / d_model))
+    table[:, 1::2] = np.cos(places / base ** (odd / d_model))
+    return table
+
+
+@pytest.mark.parametrize("formula", ["paper", "wrong exponent", "rescaled"])
+@pytest.mark.parametrize(
+    ("d_model", "base", "length", "p", "q"),
+    [(4, 10.0, 11, 10, 0), (14, 777.0, 23, 7, 7), (128, 1e5, 200, 3, 150)],
+)
+def test_encodings_and_their_products(d_model, base, length, p, q, formula):
+    shown, paper = run(
+        "positional_encoding_maths",
+        "(() => { const table = makeTable({ dModel, base, length, formula });"
+        " return [readings(table, p, q), table.paper]; })()",
+        dModel=d_model,
+        base=base,
+        length=length,
+        formula=formula,
+        p=p,
+        q=q,
+    )
+    table = encodings(d_model, base, length, formula)
+    longer = encodings(d_model, base, length + 1, formula)
+    products = table @ table.T
+    apart = [products.diagonal(offset) for offset in range(length)]
+    norms = np.linalg.norm(table, axis=1)
+    expected = {
+        "encoding": table[p],
+        "otherEncoding": table[q],
+        "norm": norms[p],
+        "otherNorm": norms[q],
+        "norms": norms,
+        "similarity": products[p],
+        "otherSimilarity": products[q],
+        "offset": q - p,
+        "dotProduct": products[p, q],
+        "smallest": [values.min() for values in apart],
+        "largest": [values.max() for values in apart],
+        "moved": np.linalg.norm(longer[p] - table[p]),
+    }
+    assert shown.keys() == expected.keys()
+    for name, value in expected.items():
+        same(shown[name], value, name=name)
+    ours = encodings(d_model, base, length, "paper")
+    same(paper, ours @ ours[0])
+
+
+def test_numerals():
+    wanted = [
+        *range(1200),
+        *draw_numbers(1000, zero_rate=0.5),
+        *draw_numbers(500, seed=1),
+        10_000,
+        99_999_999,
+    ]
+    found = run(
+        "numeral_words",
+        "wanted.map((n) => [chineseNumeral(n), englishWords(n)])",
+        wanted=wanted,
+    )
+    for number, (chinese, english) in zip(wanted, found, strict=True):
+        assert chinese == chinese_numeral(number)
+        assert english == english_numeral(number).replace("-", " ").split()
+
+
+def test_what_is_typed_and_how_chances_are_written():
+    found = run(
+        "numeral_words translation",
+        "[['', '12a', '-5', '1.5', '一', '100000000', ' 1,2 ', '007']"
+        ".map((text) => parseNumber(text).number ?? null),"
+        " [0.9995, 0.99, 0.5, 0.05, 0.0005].map(percent)]",
+    )
+    assert found == [
+        [None, None, None, None, None, None, 12, 7],
+        ["> 99.9 %", "99.0 %", "50 %", "5.0 %", "< 0.1 %"],
+    ]

@@ -1,0 +1,66 @@
+// The numbers of the explorer AttentionDistance.
+
+function readData(model) {
+  const maps = decodeArray(model.get("maps"));
+  const pictures = decodeArray(model.get("images"));
+  const [steps, images, layers, heads, tokens] = maps.shape;
+  const [, height, width] = pictures.shape;
+  const patch = model.get("patch_size");
+  const prefix = model.get("num_prefix_tokens");
+  const [rows, columns] = [height / patch, width / patch];
+  const patches = rows * columns;
+
+  const between = new Float64Array(patches * patches);
+  for (let q = 0; q < patches; q += 1) {
+    for (let k = 0; k < patches; k += 1) {
+      const down = Math.floor(q / columns) - Math.floor(k / columns);
+      const right = (q % columns) - (k % columns);
+      between[q * patches + k] = patch * Math.hypot(down, right);
+    }
+  }
+
+  // The weights that one query token gives to all tokens.
+  function weights(step, image, layer, head, token) {
+    const map = ((step * images + image) * layers + layer) * heads + head;
+    const start = (map * tokens + token) * tokens;
+    return maps.data.subarray(start, start + tokens);
+  }
+  // Dividing by the total drops the class token and renormalises. A row with
+  // no weight on any patch counts as 0, as in vitedu.analysis.
+  function patchDistance(row, query) {
+    let total = 0;
+    let sum = 0;
+    for (let key = 0; key < patches; key += 1) {
+      total += row[prefix + key];
+      sum += row[prefix + key] * between[query * patches + key];
+    }
+    return total > 0 ? sum / total : 0;
+  }
+  function meanOverPatches(rowOf) {
+    let sum = 0;
+    for (let q = 0; q < patches; q += 1) sum += patchDistance(rowOf(q), q);
+    return sum / patches;
+  }
+
+  const distances = new Float64Array(steps * images * layers * heads);
+  for (let map = 0; map < distances.length; map += 1) {
+    distances[map] = meanOverPatches((query) =>
+      weights(0, 0, 0, map, prefix + query));
+  }
+  const averages = decodeArray(model.get("mean_distance")).data;
+  const known = model.get("has_average") ? averages : [];
+  const flat = new Float64Array(tokens).fill(1);
+  return {
+    steps: decodeArray(model.get("steps")).data,
+    images, layers, heads, rows, columns, patches, patch, prefix,
+    width, height, pictures, weights, patchDistance,
+    uniform: meanOverPatches(() => flat),
+    uniformFrom: (query) => patchDistance(flat, query),
+    largest: Math.max(...distances, ...known),
+    smallest: Math.min(...distances, ...known),
+    ofImage: (step, image, layer, head) =>
+      distances[((step * images + image) * layers + layer) * heads + head],
+    ofAverage: (step, layer, head) =>
+      averages[(step * layers + layer) * heads + head],
+  };
+}
