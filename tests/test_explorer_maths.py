@@ -54,6 +54,11 @@ def same(found, expected, tolerance: float = TIGHT, name: str = "") -> None:
     )
 
 
+def all_same(found: dict, expected: dict, tolerance: float = TIGHT) -> None:
+    for name, value in expected.items():
+        same(found[name], value, tolerance, name)
+
+
 def double(array) -> torch.Tensor:
     return torch.tensor(np.asarray(array), dtype=torch.float64)
 
@@ -222,8 +227,7 @@ def test_scores_weights_and_gradients_of_many_queries(
         "gradMedian": norms.quantile(0.5),
         "deadShare": (norms < 1e-3).double().mean(),
     }
-    for name, value in expected.items():
-        same(shown[name], value, name=name)
+    all_same(shown, expected)
 
 
 def test_what_each_head_does_at_a_token():
@@ -292,8 +296,7 @@ def test_distances_of_heads_and_patches(prefix):
         "uniform": uniform_distance(**grid),
         "fromHere": apart[7].mean(),
     }
-    for name, value in expected.items():
-        same(found[name], value, 1e-6, name)
+    all_same(found, expected, 1e-6)
     assert bool(prefix) == (found["heads"][3] == 0)
 
 
@@ -577,15 +580,13 @@ def test_norms_and_what_a_change_changes(norm, group, change):
         "variance": after[group].var(),
         "varianceBefore": before[group].var(),
     }
-    for name, value in expected.items():
-        same(shown[name], value, name=name)
+    all_same(shown, expected)
     most = {
         "ownToken": moved[1, 3].max(),
         "otherTokens": others.max(),
         "otherSamples": np.delete(moved, 1, axis=0).max(),
     }
-    for name, value in most.items():
-        same(shown["most"][name], value, name=name)
+    all_same(shown["most"], most)
     np.testing.assert_array_equal(groups == groups[1, 3, 2], lit)
     assert list(shown["place"].values()) == [1, 3, 2]
 
@@ -688,8 +689,7 @@ def test_encodings_and_their_products(d_model, base, length, p, q, formula):
         "moved": np.linalg.norm(longer[p] - table[p]),
     }
     assert shown.keys() == expected.keys()
-    for name, value in expected.items():
-        same(shown[name], value, name=name)
+    all_same(shown, expected)
     ours = encodings(d_model, base, length, "paper")
     same(paper, ours @ ours[0])
 

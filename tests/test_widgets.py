@@ -54,12 +54,10 @@ def wrong_rows(name: str, weights: np.ndarray) -> list[tuple]:
 WRONG_PARTS = {
     "attention distance": [
         *wrong_rows("maps", MAPS),
-        ({"maps": MAPS[0]}, "maps must have the axes"),
         ({"maps": MAPS[..., :-1, :]}, "maps must be over 13 x 13 tokens"),
         ({"maps": [[1.0]]}, "maps must be a numpy array, got list", TypeError),
         ({"num_prefix_tokens": 2}, "maps must be over 14 x 14 tokens"),
         ({"num_prefix_tokens": -1}, "num_prefix_tokens must lie in"),
-        ({"images": np.zeros((2, 8))}, "images must have the axes"),
         ({"images": np.zeros((3, 8, 6))}, "images must have 2 .* got 3"),
         ({"images": np.full((2, 8, 6), 1.5)}, r"images must lie in \[0, 1\]"),
         ({"images": np.full((2, 8, 6), -0.5)}, r"images must lie in \[0, 1\]"),
@@ -72,7 +70,6 @@ WRONG_PARTS = {
             TypeError,
         ),
         ({"steps": [0]}, "steps must have 3 entries.* got 1"),
-        ({"steps": 5}, "steps must have the axes"),
         ({"steps": [9, 9, 10]}, "steps must increase"),
         (
             {"steps": [0.5, 1, 2]},
@@ -101,7 +98,6 @@ WRONG_PARTS = {
     ],
     "head viewer": [
         *wrong_rows("weights", WEIGHTS),
-        ({"weights": WEIGHTS[0, 0]}, "weights must have the axes"),
         (
             {"weights": rows_of_weights(9, 5, 5)},
             r"at most 8 heads .* got shape \(1, 9, 5, 5\)",
@@ -144,20 +140,16 @@ WRONG_PARTS = {
         ({"image_size": 225}, "by patch_size=16, got 225"),
     ],
     "norm axes": [
-        ({"batch": np.zeros((3, 5))}, "batch must have the axes"),
         ({"batch": make_batch(1, 5, 7)}, r"from \(2, 2, 2\) .* got \(1, 5"),
         ({"batch": make_batch(5, 5, 7)}, r"to \(4, 6, 8\), got \(5, 5, 7\)"),
         ({"batch": make_batch(3, 7, 7)}, r"got \(3, 7, 7\)"),
         ({"batch": make_batch(3, 5, 9)}, r"got \(3, 5, 9\)"),
-        ({"batch": make_batch() * np.nan}, "batch must be finite"),
         ({"batch": make_batch() - 2e6}, r"batch must lie in \[-1e6, 1e6\]"),
         ({"batch": np.zeros((2, 3, 5), complex)}, "got complex128", TypeError),
         # A cell that does not exist is not blamed first.
         ({"batch": make_batch(5, 5, 7), "token": 4}, r"got \(5, 5, 7\)"),
     ],
     "patch cutter": [
-        ({"image": make_image()[0]}, "image must have the axes"),
-        ({"image": make_image()[:0]}, "none empty"),
         ({"image": make_image() / 255}, "uint8, got float64", TypeError),
         ({"image": make_image(257, 9)}, r"at most 256 .*\(257, 9, 3\)"),
         (
@@ -324,31 +316,24 @@ def test_unknown_arguments_are_refused(name):
         MAKERS[name](colour="red")
 
 
-@pytest.mark.parametrize(
-    ("name", "trait", "value"),
-    [
-        ("attention distance", "maps", MAPS[::-1]),
-        ("attention distance", "images", np.zeros((2, 8, 6))),
-        ("attention distance", "steps", np.array([1, 2, 3])),
-        ("attention distance", "patch_size", 1),
-        ("attention distance", "image_names", ["x", "y"]),
-        ("head viewer", "weights", WEIGHTS[::-1]),
-        ("head viewer", "tokens", list("edcba")),
-        ("mask editor", "tokens", ["a"] * 6),
-        ("norm axes", "batch", make_batch()[::-1]),
-        ("patch cutter", "image", make_image()[::-1]),
-        ("patch cutter", "patch_sizes", [3]),
-        ("translator", "weights", np.zeros(3, "f2")),
-        ("translator", "layout", {}),
-        ("translator", "config", {}),
-        ("translator", "src_words", ["a"]),
-        ("translator", "tgt_words", ["a"]),
-    ],
-)
-def test_what_an_explorer_is_made_of_cannot_be_exchanged(name, trait, value):
+MADE_OF = {
+    "attention distance": "maps images steps image_names",
+    "head viewer": "weights tokens",
+    "mask editor": "tokens",
+    "norm axes": "batch",
+    "patch cutter": "image patch_sizes",
+    "translator": "weights src_words tgt_words layout config",
+}
+
+
+@pytest.mark.parametrize("name", MADE_OF)
+def test_what_an_explorer_is_made_of_cannot_be_exchanged(name):
     widget = MAKERS[name]()
-    with pytest.raises(ValueError, match=f"{trait} cannot change"):
-        setattr(widget, trait, value)
+    for trait in MADE_OF[name].split():
+        now = getattr(widget, trait)
+        other = {} if isinstance(now, dict) else now[::-1]
+        with pytest.raises(ValueError, match=f"{trait} cannot change"):
+            setattr(widget, trait, other)
 
 
 @pytest.mark.parametrize(
@@ -394,43 +379,6 @@ def test_what_an_explorer_opens_with(name, given, opens_with):
 def test_the_mask_that_an_editor_opens_with():
     mask = MAKERS["mask editor"]().mask
     np.testing.assert_array_equal(mask, preset("causal and padding", TOKENS))
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        (
-            "attention distance",
-            {"step": 0, "layer": 2, "query": "class token"},
-        ),
-        ("decoding steps", {"method": "beam", "beam_size": 5, "step": 3}),
-        ("head viewer", {"layer": 1, "query": 4, "heads": []}),
-        ("norm axes", {"norm": "BatchNorm", "token": 2, "change": -0.5}),
-        ("patch cutter", {"order": "p1 p2 c", "patch": 8, "place": 101}),
-        ("reverse trainer", {"scaled": False, "seed": 2**32 - 1}),
-        ("translator", {"number": 7, "attention": "decoder", "head": -1}),
-        (
-            "model counter",
-            {
-                "d_model": 35,
-                "num_layers": 3,
-                "num_heads": 5,
-                "mlp_ratio": 2,
-                "patch_size": 7,
-                "image_size": 91,
-                "num_classes": 0,
-                "batch_size": 11,
-                "fused": True,
-            },
-        ),
-    ],
-)
-def test_settings_reach_the_page(name, settings):
-    given = MAKERS[name](**settings).get_state()
-    changed = MAKERS[name]()
-    for trait, value in settings.items():
-        setattr(changed, trait, value)
-        assert given[trait] == changed.get_state()[trait] == value
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from ipywidgets.embed import dependency_state
@@ -101,14 +100,6 @@ def expect_published(explorer: Locator, **values: object) -> None:
     for name, value in values.items():
         kebab = name.replace("_", "-")
         expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
-
-
-def expect_values(explorer: Locator, values: dict[str, object]) -> None:
-    """Compare figures with those that the explorer's maths gives in Node."""
-    shown = published(explorer)
-    for name, expected in values.items():
-        found = [np.array(it, np.float64) for it in (shown[name], expected)]
-        np.testing.assert_allclose(*found, atol=1e-9, err_msg=name)
 
 
 def accessibility_faults(page: Page) -> list[str]:

@@ -177,15 +177,6 @@ def test_what_a_reshape_does_is_said(show):
     expect(row).not_to_contain_text("cropped")
 
 
-def test_a_click_chooses_a_patch(show):
-    page = show(make())
-    patch(page, 11).click()
-    expect_published(explorer_of(page), patch=11, row=2, column=1)
-    expect(patch(page, 11)).to_have_attribute("aria-checked", "true")
-    expect(page.locator(".patch[aria-checked=true]")).to_have_count(1)
-    expect_readings(page)
-
-
 def test_a_tap_chooses_a_patch_and_a_pixel(show):
     page = show(make(), width=390, has_touch=True)
     patch(page, 12).tap()
@@ -248,14 +239,6 @@ def test_a_number_of_the_row_points_to_its_pixel(show, order, pixel):
     assert way.count("M") == 1
     assert way.count("L") == pixel[0]
     assert way.endswith(f"H{pixel[1] + 0.5}")
-
-
-def test_a_row_of_the_sequence_is_chosen(show):
-    page = show(make(patch=0))
-    click_at(page, "sheet", 13.5 / 15, 0.3)
-    expect_published(explorer_of(page), patch=13)
-    assert drawn(page, "line", "y") == "13"
-    expect_readings(page)
 
 
 def test_the_line_says_what_is_there(show):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from explorers import MAKERS
+from javascript import run
 from mounted import (
     EXPLORER,
     each_look,
@@ -171,6 +172,38 @@ def test_two_views_move_together(show, name):
             move(control, value)
         expect(other).to_have_value(control.input_value())
         assert published(second) == published(first), label_of(control)
+
+
+# What stands on the page, `it`, computed again in Node from its settings.
+MATHS = {
+    "mask editor": """readings({
+      ...it, scores: Float64Array.from(it.scores, Number),
+      mask: Uint8Array.from(it.mask),
+    })""",
+    "model counter": "it.fault ? {} : countModel(it)",
+    "positional encoding": "readings(makeTable(it), it.position, it.other)",
+    "softmax scaling": """readings(
+      makeDraw(it.seed), it.headDim, it.numKeys, it.scale)""",
+}
+
+
+@pytest.mark.parametrize("name", MATHS)
+def test_figures_are_those_of_the_settings(show, name):
+    explorer = explorer_of(show(MAKERS[name](**START.get(name, {}))))
+    shown = []
+    for control in controls_of(explorer):
+        for value in far_from_here(control):
+            move(control, value)
+            shown.append(published(explorer))
+    script = f"{name.replace(' ', '_')}_maths"
+    computed = run(script, f"shown.map((it) => {MATHS[name]})", shown=shown)
+    assert len(max(computed, key=len)) > 4
+    for it, expected in zip(shown, computed, strict=True):
+        for figure, value in expected.items():
+            if isinstance(value, dict):
+                value = list(value.values())
+            found = [np.array(one, np.float64) for one in (it[figure], value)]
+            np.testing.assert_allclose(*found, atol=1e-9, err_msg=figure)
 
 
 @each_explorer
