@@ -84,6 +84,11 @@ def test_every_dot_stands_at_the_distance_of_its_head(show):
         for head in range(HEADS)
     ]
     assert np.corrcoef(places, expected.ravel())[0, 1] == pytest.approx(-1)
+    frame = page.locator(".plot").bounding_box()
+    for ring in page.locator(".dot .ring").all():
+        box = ring.bounding_box()
+        assert frame["y"] <= box["y"]
+        assert box["y"] + box["height"] <= frame["y"] + frame["height"]
     uniform = analysis.uniform_distance(**GRID)
     expect(page.locator(".plot")).to_contain_text(f"{uniform:.2f} px")
 

@@ -41,6 +41,8 @@ def test_dragging_moves_head_dim_all_the_way(show):
     page.mouse.move(box["x"] + box["width"] / 2, middle, steps=20)
     expect_published(explorer, head_dim=32)
     page.mouse.up()
+    page.get_by_label("number of keys").press("PageDown")
+    expect_published(explorer, num_keys=128, head_dim=32)
 
 
 def test_temperature_counts_only_where_it_is_chosen(show):
