@@ -53,12 +53,9 @@ MAY_IMPORT = {
     "vit": "config masks patches positional attention layers initialisation",
     "processes": "",
     "randomness": "",
-    "run_facts": "config randomness",
-    "train_state": "config checkpoints processes randomness run_facts "
-    "whole_files",
-    "train_steps": "processes train_state",
-    "evaluation": "train_steps",
-    "training": "config evaluation processes train_state train_steps",
+    "train_state": "config checkpoints processes randomness whole_files",
+    "evaluation": "",
+    "training": "config evaluation processes train_state",
     "recomputation": "layers",
     "devices": "",
     "train": "config data decoding devices numerals processes recomputation "

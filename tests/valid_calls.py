@@ -1433,7 +1433,15 @@ EXEMPT = {
     "checks.same_attention": "a proof: what it gets is what it tests",
     "attribution.DeletionTest": RESULT,
     "evaluation.Evaluation": RESULT,
-    "evaluation.predictions": INSIDE,
+    **{
+        f"evaluation.{name}": INSIDE
+        for name in (
+            "predictions",
+            "checked_batch",
+            "check_classes",
+            "check_logits",
+        )
+    },
     "data.Digits": RESULT,
     "hypotheses.Hypotheses": RESULT,
     "layer_table.LayerRow": RESULT,
@@ -1441,9 +1449,7 @@ EXEMPT = {
     "processes.own_rank": "has no arguments",
     "train": "a program; see test_train_program",
     "train_state": INSIDE,
-    "train_steps": INSIDE,
     "randomness": INSIDE,
-    "run_facts": INSIDE,
     "prefixes": INSIDE,
     "hypotheses.NBest": INSIDE,
     "hypotheses.collect": INSIDE,

@@ -42,9 +42,7 @@ Training
     devices            where a model is computed
     processes          what several processes do together
     randomness         all that a run draws random numbers from
-    run_facts          what a run is made of, in words to compare
     train_state        what changes in training, kept and brought back
-    train_steps        the steps of one process in an epoch
     evaluation         how well a classifier does, in one pass over data
     training           one loop, with a history and exact resumption
     recomputation      blocks that forget, and compute themselves again

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from vitedu import require
-from vitedu.train_steps import check_classes, check_logits, checked_batch
+
+_INTEGERS = torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,6 +101,70 @@ def predictions(
         if logits.isnan().any():
             raise ValueError("model must return numbers as logits, got nan")
         yield logits, targets
+
+
+def checked_batch(batch: object, device: torch.device | None) -> list[Tensor]:
+    """Return the inputs and the targets of a batch, on a device.
+
+    Args:
+        batch: What a loader has yielded.
+        device: Where to; None leaves them where they are.
+
+    Raises:
+        TypeError: It is no tuple ``(*inputs, targets)`` of tensors, or the
+            targets are no integers.
+    """
+    found = type(batch).__name__
+    parts = batch if isinstance(batch, tuple | list) else []
+    if parts:
+        found += f" of {', '.join(type(x).__name__ for x in parts)}"
+    if len(parts) < 2 or not all(isinstance(x, Tensor) for x in parts):
+        raise TypeError(
+            "loader must yield tuples (*inputs, targets) of tensors, "
+            f"got {found}"
+        )
+    *inputs, targets = (x.to(device=device) for x in parts)
+    if targets.ndim == 0 or targets.dtype not in _INTEGERS:
+        raise TypeError(
+            "targets must be integers, one for each sample, got "
+            f"{targets.dtype} of shape {tuple(targets.shape)}"
+        )
+    return [*inputs, targets.long()]
+
+
+def check_classes(targets: Tensor, num_classes: int) -> None:
+    """Require numbers of classes.
+
+    Raises:
+        ValueError: One is below 0, or not below `num_classes`.
+    """
+    if targets.numel() and not (
+        0 <= targets.min() <= targets.max() < num_classes
+    ):
+        raise ValueError(
+            f"targets must be class numbers from 0 to {num_classes - 1}, got "
+            f"{targets.min().item()} to {targets.max().item()}"
+        )
+
+
+def check_logits(logits: object, targets: Tensor) -> None:
+    """Require one tensor of logits, with the axes of the targets.
+
+    Raises:
+        TypeError: A model returned something else.
+        ValueError: It returned other axes.
+    """
+    if not isinstance(logits, Tensor):
+        raise TypeError(
+            "model must return one tensor of logits, got "
+            f"{type(logits).__name__}; the two outputs of a distilled ViT "
+            "need a loop of their own"
+        )
+    if logits.ndim == 0 or logits.shape[:-1] != targets.shape:
+        raise ValueError(
+            "targets must have the axes of the logits but the last, "
+            f"{tuple(logits.shape[:-1])}, got {tuple(targets.shape)}"
+        )
 
 
 def _counted(

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
@@ -12,12 +14,25 @@ from tqdm.auto import tqdm
 
 from vitedu import require
 from vitedu.config import TrainConfig
-from vitedu.evaluation import predictions
-from vitedu.processes import once_for_all, own_rank, replicated
+from vitedu.evaluation import (
+    check_classes,
+    check_logits,
+    checked_batch,
+    predictions,
+)
+from vitedu.processes import (
+    number_of_processes,
+    once_for_all,
+    own_rank,
+    replicated,
+    share_of_batches,
+    sum_over_processes,
+)
 from vitedu.train_state import History, TrainState
-from vitedu.train_steps import Trainer
 
 __all__ = ["History", "accuracy", "fit"]
+
+_NO_CLASS = -100  # what PyTorch's cross-entropy leaves out by itself
 
 
 def fit(
@@ -109,7 +124,7 @@ def fit(
         state.resume(path)
     history = state.history
     with replicated(model) as replica:
-        trainer = Trainer(state, replica)
+        trainer = _Trainer(state, replica)
         epochs = range(history.num_epochs, config.num_epochs)
         hidden = progress is not True or own_rank() > 0
         bar = tqdm(epochs, desc="epoch", disable=hidden)
@@ -192,3 +207,109 @@ def _evaluated(
 def _report(progress: bool | Callable, history: History) -> None:
     if not isinstance(progress, bool):
         progress(history)
+
+
+class _Trainer:
+    """Take the steps of this process.
+
+    Args:
+        state: What changes.
+        model: Computes as the model of the state does, and averages gradients
+            over processes.
+    """
+
+    def __init__(self, state: TrainState, model: nn.Module) -> None:
+        self.state, self.config = state, state.config
+        pad_id = state.config.pad_id
+        self.ignored = _NO_CLASS if pad_id is None else pad_id
+        self.model = model
+        self.loader = share_of_batches(state.loader)
+
+    def epoch(self) -> None:
+        """Take one pass over the data; enter its loss and its rate."""
+        # Evaluation has drawn from the generators of the first process alone.
+        randomness = self.state.randomness
+        randomness.set_states(once_for_all(randomness.states))
+        self.model.train()
+        loss, count, steps = 0.0, 0, 0
+        for batch in self.loader:
+            steps += 1
+            self._check_steps(steps > self.state.num_batches, "more")
+            *inputs, targets = checked_batch(batch, self.state.device)
+            step_loss, step_count = self._step(inputs, targets)
+            loss += step_loss
+            count += step_count
+        self._check_steps(steps < self.state.num_batches, steps)
+        history, device = self.state.history, self.state.device
+        history.loss.append(
+            sum_over_processes(loss, device)
+            / sum_over_processes(count, device)
+        )
+        history.learning_rate.append(self.learning_rate)
+
+    def _check_steps(self, other: bool, found: int | str) -> None:
+        if other:
+            raise ValueError(
+                "loader must yield as many batches as its length says, "
+                f"{self.state.num_batches}, got {found}"
+            )
+
+    def _step(
+        self, inputs: list[Tensor], targets: Tensor
+    ) -> tuple[float, int]:
+        """Return the summed loss of this process and what it counted."""
+        state = self.state
+        state.optimizer.zero_grad()
+        count = (targets != self.ignored).sum().item()
+        whole = self._count_of_all(count)
+        num_parts = min(self.config.accumulation, len(targets))
+        parts = [x.tensor_split(num_parts) for x in (*inputs, targets)]
+        loss = 0.0
+        for i, part in enumerate(zip(*parts, strict=True)):
+            with self._exchange(last=i + 1 == num_parts):
+                loss += self._add_gradients(part, whole)
+        nn.utils.clip_grad_norm_(
+            state.model.parameters(), self.config.max_grad_norm
+        )
+        state.optimizer.step()
+        self.learning_rate = state.scheduler.get_last_lr()[0]
+        state.scheduler.step()
+        return loss, count
+
+    def _add_gradients(self, part: tuple[Tensor, ...], whole: float) -> float:
+        """Add those of the summed loss / `whole`; return the summed loss."""
+        *inputs, targets = part
+        half = self.config.precision == "bfloat16"
+        kind = self.state.device.type
+        with torch.autocast(kind, torch.bfloat16, enabled=half):
+            logits = self.model(*inputs)
+        check_logits(logits, targets)
+        counted = targets[targets != self.ignored]
+        count = len(counted)
+        check_classes(counted, logits.shape[-1])
+        loss = F.cross_entropy(
+            (logits.float() if half else logits).flatten(0, -2),
+            targets.flatten(),
+            ignore_index=self.ignored,
+            label_smoothing=self.config.label_smoothing,
+            # The mean over no place at all would be no number.
+            reduction="mean" if count else "sum",
+        )
+        # Processes average their gradients; what is wanted is the sum.
+        (loss * (count * number_of_processes() / whole)).backward()
+        return loss.item() * count
+
+    def _count_of_all(self, count: int) -> float:
+        found = sum_over_processes(count, self.state.device)
+        if found == 0:
+            raise ValueError(
+                "targets must hold a place that counts in each batch, got "
+                f"{self.ignored} alone"
+            )
+        return found
+
+    def _exchange(self, last: bool):
+        """Let processes add up gradients after their last parts alone."""
+        if last or number_of_processes() == 1:
+            return nullcontext()
+        return self.model.no_sync()
