@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from vitedu import processes
+from vitedu import distributed
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data import Augment, batches
 from vitedu.numerals import numeral_pairs
@@ -273,7 +273,7 @@ def reducers_left(kind: str) -> list[bool]:
     data = TensorDataset(torch.ones(4, 1), torch.ones(4).long())
     loader = DataLoader(data, batch_size=2)
     config, error = TrainConfig(num_epochs=1, warmup=0.9), None
-    with mock.patch.object(processes, "DistributedDataParallel", Replica):
+    with mock.patch.object(distributed, "DistributedDataParallel", Replica):
         try:
             fit(model, loader, config, evaluate=evaluate)
         except (Stopped, ZeroDivisionError) as raised:

@@ -51,14 +51,14 @@ MAY_IMPORT = {
     "complexity": "",
     "initialisation": "config",
     "vit": "config masks patches positional attention layers initialisation",
-    "processes": "",
+    "distributed": "",
     "randomness": "",
-    "train_state": "config checkpoints processes randomness whole_files",
+    "train_state": "config checkpoints distributed randomness whole_files",
     "evaluation": "",
-    "training": "config evaluation processes train_state",
+    "training": "config distributed evaluation train_state",
     "recomputation": "layers",
     "devices": "",
-    "train": "config data decoding devices numerals processes recomputation "
+    "train": "config data decoding devices distributed numerals recomputation "
     "sequences training transformer vit",
     "weight_files": "checkpoints whole_files",
     "weight_formats": "weight_files",

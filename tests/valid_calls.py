@@ -50,6 +50,7 @@ from vitedu import (
     data,
     decoding,
     devices,
+    distributed,
     evaluation,
     flops,
     hypotheses,
@@ -70,7 +71,6 @@ from vitedu import (
     positional,
     pretrained,
     pretrained_config,
-    processes,
     progress,
     recomputation,
     sequences,
@@ -1220,20 +1220,20 @@ CALLS = {
         devices.choose_device,
         device=("cpu", choice("cpu", "cuda", "mps", "auto")),
     ),
-    "processes.once_for_all": call(
-        processes.once_for_all, action=(dict, not_a(type))
+    "distributed.once_for_all": call(
+        distributed.once_for_all, action=(dict, not_a(type))
     ),
-    "processes.sum_over_processes": call(
-        processes.sum_over_processes,
+    "distributed.sum_over_processes": call(
+        distributed.sum_over_processes,
         number=(3, not_a(int, float)),
         device=(torch.device("cpu"), not_a()),
     ),
-    "processes.replicated": call(
-        lambda model: processes.replicated(model).__enter__(),
+    "distributed.replicated": call(
+        lambda model: distributed.replicated(model).__enter__(),
         model=(nn.Linear(1, 1), not_a()),
     ),
-    "processes.share_of_batches": call(
-        processes.share_of_batches, loader=(LOADER, not_a())
+    "distributed.share_of_batches": call(
+        distributed.share_of_batches, loader=(LOADER, not_a())
     ),
     "evaluation.evaluate_classifier": call(
         evaluation.evaluate_classifier,
@@ -1445,8 +1445,8 @@ EXEMPT = {
     "data.Digits": RESULT,
     "hypotheses.Hypotheses": RESULT,
     "layer_table.LayerRow": RESULT,
-    "processes.number_of_processes": "has no arguments",
-    "processes.own_rank": "has no arguments",
+    "distributed.get_world_size": "has no arguments",
+    "distributed.get_rank": "has no arguments",
     "train": "a program; see test_train_program",
     "train_state": INSIDE,
     "randomness": INSIDE,

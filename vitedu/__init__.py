@@ -40,7 +40,7 @@ Training
     whole_files        files that appear whole or not at all
     checkpoints        files that hold tensors and plain facts
     devices            where a model is computed
-    processes          what several processes do together
+    distributed        what several processes do together
     randomness         all that a run draws random numbers from
     train_state        what changes in training, kept and brought back
     evaluation         how well a classifier does, in one pass over data

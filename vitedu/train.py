@@ -29,8 +29,8 @@ from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data import batches, digits
 from vitedu.decoding import greedy_search
 from vitedu.devices import choose_device
+from vitedu.distributed import sum_over_processes
 from vitedu.numerals import numeral_task
-from vitedu.processes import sum_over_processes
 from vitedu.recomputation import recompute_blocks
 from vitedu.sequences import pair_batches
 from vitedu.training import History, accuracy, fit

@@ -17,7 +17,7 @@ from vitedu.checkpoints import (
     write_checkpoint,
 )
 from vitedu.config import TrainConfig
-from vitedu.processes import once_for_all
+from vitedu.distributed import once_for_all
 from vitedu.randomness import Randomness
 from vitedu.whole_files import damage_named
 

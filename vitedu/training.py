@@ -14,19 +14,19 @@ from tqdm.auto import tqdm
 
 from vitedu import require
 from vitedu.config import TrainConfig
+from vitedu.distributed import (
+    get_rank,
+    get_world_size,
+    once_for_all,
+    replicated,
+    share_of_batches,
+    sum_over_processes,
+)
 from vitedu.evaluation import (
     check_classes,
     check_logits,
     checked_batch,
     predictions,
-)
-from vitedu.processes import (
-    number_of_processes,
-    once_for_all,
-    own_rank,
-    replicated,
-    share_of_batches,
-    sum_over_processes,
 )
 from vitedu.train_state import History, TrainState
 
@@ -126,7 +126,7 @@ def fit(
     with replicated(model) as replica:
         trainer = _Trainer(state, replica)
         epochs = range(history.num_epochs, config.num_epochs)
-        hidden = progress is not True or own_rank() > 0
+        hidden = progress is not True or get_rank() > 0
         bar = tqdm(epochs, desc="epoch", disable=hidden)
         for _ in bar:
             trainer.epoch()
@@ -296,7 +296,7 @@ class _Trainer:
             reduction="mean" if count else "sum",
         )
         # Processes average their gradients; what is wanted is the sum.
-        (loss * (count * number_of_processes() / whole)).backward()
+        (loss * (count * get_world_size() / whole)).backward()
         return loss.item() * count
 
     def _count_of_all(self, count: int) -> float:
@@ -310,6 +310,6 @@ class _Trainer:
 
     def _exchange(self, last: bool):
         """Let processes add up gradients after their last parts alone."""
-        if last or number_of_processes() == 1:
+        if last or get_world_size() == 1:
             return nullcontext()
         return self.model.no_sync()

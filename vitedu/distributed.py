@@ -30,15 +30,15 @@ _SETTINGS = (
 )
 
 
-def number_of_processes() -> int:
+def get_world_size() -> int:
     """Return how many processes work together; 1 if they were not told to."""
     together = dist.is_available() and dist.is_initialized()
     return dist.get_world_size() if together else 1
 
 
-def own_rank() -> int:
+def get_rank() -> int:
     """Return which of them this is: 0 for the first, and for one alone."""
-    return dist.get_rank() if number_of_processes() > 1 else 0
+    return dist.get_rank() if get_world_size() > 1 else 0
 
 
 def once_for_all(action: Callable[[], T]) -> T:
@@ -55,10 +55,10 @@ def once_for_all(action: Callable[[], T]) -> T:
             alone, the others would wait for it in vain.
     """
     require.function("action", action)
-    if number_of_processes() == 1:
+    if get_world_size() == 1:
         return action()
     outcome: list = [None, None]
-    if own_rank() == 0:
+    if get_rank() == 0:
         try:
             outcome[0] = action()
         except Exception as error:
@@ -79,7 +79,7 @@ def sum_over_processes(number: float, device: torch.device) -> float:
     """
     require.instance("number", number, int, float)
     require.instance("device", device, torch.device)
-    if number_of_processes() == 1:
+    if get_world_size() == 1:
         return number
     found = torch.tensor(number, dtype=torch.float64, device=device)
     dist.all_reduce(found)
@@ -98,7 +98,7 @@ def replicated(model: nn.Module) -> Iterator[nn.Module]:
         TypeError: `model` is no module.
     """
     require.instance("model", model, nn.Module)
-    if number_of_processes() == 1:
+    if get_world_size() == 1:
         yield model
         return
     replica = DistributedDataParallel(model)
@@ -129,7 +129,7 @@ def share_of_batches(loader: DataLoader) -> DataLoader:
             of indices, or a batch of fewer samples than there are processes.
     """
     require.instance("loader", loader, DataLoader)
-    if number_of_processes() == 1:
+    if get_world_size() == 1:
         return loader
     if isinstance(loader.dataset, IterableDataset):
         raise ValueError(
@@ -161,14 +161,14 @@ class _Shares(Sampler[list[int]]):
         # The whole order first, which has to be the same everywhere.
         order = list(self.batches)
         _check_order(order)
-        if own_rank() > 0:
+        if get_rank() > 0:
             _draw_apart(self.generator)
         for batch in order:
-            yield batch[own_rank() :: number_of_processes()]
+            yield batch[get_rank() :: get_world_size()]
 
 
 def _check_order(order: list) -> None:
-    count = number_of_processes()
+    count = get_world_size()
     for batch in order:
         if not isinstance(batch, list | tuple):
             raise ValueError(
@@ -199,4 +199,4 @@ def _own_seed(generator: torch.Generator) -> int:
     drawn = torch.randint(
         2**62, (), generator=generator, device=generator.device
     )
-    return drawn.item() + own_rank()
+    return drawn.item() + get_rank()
