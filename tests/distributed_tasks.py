@@ -159,8 +159,16 @@ def translate(path: Path | None, stop: int | None) -> tuple:
     return history, model.state_dict()
 
 
-def classify(path: Path | None, stop: int | None, seed: int = 0) -> tuple:
-    """Train with dropout and augmentation, from draws that may differ."""
+def classify(
+    path: Path | None,
+    stop: int | None,
+    seed: int = 0,
+    stop_step: int | None = None,
+) -> tuple:
+    """Train with dropout and augmentation, from draws that may differ.
+
+    The run ends before evaluation `stop`, or in a step, counted from 1.
+    """
     sizes = {"d_model": 12, "num_layers": 2, "num_heads": 3, "d_ff": 16}
     if dist.is_initialized():
         seed += dist.get_rank()
@@ -175,6 +183,14 @@ def classify(path: Path | None, stop: int | None, seed: int = 0) -> tuple:
         augment=Augment(),
     )
     torch.rand(seed, generator=loader.generator)
+    parts = []
+
+    def count(module: nn.Module, _: tuple) -> None:
+        parts.extend([1] * module.training)
+        if len(parts) == (stop_step or -1) * 2:
+            raise Stopped(f"in step {stop_step}")
+
+    model.register_forward_pre_hook(count)
     config = TrainConfig(num_epochs=3, learning_rate=1e-2, accumulation=2)
     history = fit(
         model,
@@ -182,6 +198,7 @@ def classify(path: Path | None, stop: int | None, seed: int = 0) -> tuple:
         config,
         evaluate=stop_after(stop),
         checkpoint=path,
+        checkpoint_every=stop_step and 1,
     )
     return history, model.state_dict()
 
@@ -252,7 +269,7 @@ def refuse(kind: str, path: Path) -> None:
         loader = DataLoader(Stream(), batch_size=5)
     if kind == "nothing counts":
         pad_id = 1
-    epochs = 7 if kind == "other config" else 4
+    epochs = 3 if kind == "other config" else 4
     config = TrainConfig(num_epochs=epochs, warmup=0.5, pad_id=pad_id)
     fit(nn.Linear(1, 2), loader, config, checkpoint=path)
 

@@ -36,7 +36,7 @@ def make_loader() -> DataLoader:
     return DataLoader(data, 4, shuffle=True, generator=draws)
 
 
-def train(path: Path, steps: c_int) -> None:
+def train(path: Path, steps: c_int, every: int | None) -> None:
     """Train, or go on with training; count the steps begun.
 
     Everything but what the checkpoint brings is drawn by the clock.
@@ -61,4 +61,5 @@ def train(path: Path, steps: c_int) -> None:
         TrainConfig(num_epochs=EPOCHS),
         evaluate=lambda model: {"drawn": torch.rand(1)},
         checkpoint=path,
+        checkpoint_every=every,
     )

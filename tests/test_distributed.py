@@ -103,13 +103,19 @@ def test_a_run_goes_on_with_another_number_of_processes(together, tmp_path):
     assert_equal(found, weights, 1e-9)
 
 
-def test_resuming_is_exact_with_dropout_and_augmentation(together, tmp_path):
+@pytest.mark.parametrize(
+    ("stop", "stop_step", "held"), [(1, None, (1, 0)), (None, 8, (1, 2))]
+)
+def test_resuming_is_exact_with_dropout_and_augmentation(
+    together, tmp_path, stop, stop_step, held
+):
     path = tmp_path / "state"
     whole = together(2, tasks.classify, None, None)
     assert whole[0][0] == whole[1][0]
     assert_equal(whole[0][1], whole[1][1])
-    together(2, tasks.classify, path, 1)
-    assert len(read_checkpoint(path)[1]["history"]["loss"]) == 1
+    together(2, tasks.classify, path, stop, 0, stop_step)
+    facts = read_checkpoint(path)[1]
+    assert (len(facts["history"]["loss"]), facts["steps"]) == held
     # Other draws: the checkpoint has to bring the generators.
     for history, weights in together(2, tasks.classify, path, None, 9):
         assert history == whole[0][0]

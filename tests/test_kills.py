@@ -34,12 +34,12 @@ def server():
 class Life:
     """One process of a run, and what can be seen of it from outside."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, every: int | None) -> None:
         self.path, self.before = path, inode(path)
         self.leftovers = parts(path)
         self.steps = CONTEXT.RawValue("i", 0)
         self.process = CONTEXT.Process(
-            target=killed.train, args=(path, self.steps)
+            target=killed.train, args=(path, self.steps, every)
         )
         self.process.start()
 
@@ -81,7 +81,7 @@ def inode(path: Path) -> int:
 
 def live(path: Path, aim: str, chance: random.Random) -> str:
     """Let a process live until about a place; say where it was."""
-    life, step = Life(path), chance.randint(1, killed.STEPS)
+    life, step = Life(path, every=1), chance.randint(1, killed.STEPS)
     event, longest = {
         "at the start": (lambda: True, 0.05),
         "in a step": (lambda: life.steps.value >= step, 0.01),
@@ -92,15 +92,16 @@ def live(path: Path, aim: str, chance: random.Random) -> str:
     return life.kill()
 
 
-def epochs(path: Path) -> int:
-    """Read a checkpoint, which must be whole, and return its epochs."""
+def progress(path: Path) -> tuple[int, int]:
+    """Read a checkpoint, which must be whole; return its epochs and steps."""
     if not path.exists():
-        return 0
-    return len(read_checkpoint(path)[1]["history"]["loss"])
+        return 0, 0
+    facts = read_checkpoint(path)[1]
+    return len(facts["history"]["loss"]), facts["steps"]
 
 
 def finish(path: Path) -> tuple[dict[str, torch.Tensor], dict]:
-    life = Life(path)
+    life = Life(path, every=None)
     life.process.join(PATIENCE)
     assert life.process.exitcode == 0
     return read_checkpoint(path)
@@ -124,22 +125,24 @@ def uninterrupted(tmp_path_factory):
     "kills", [8, pytest.param(50, marks=pytest.mark.soak)]
 )
 def test_kills_lose_nothing(tmp_path, uninterrupted, kills):
-    chance, places = random.Random(0), Counter()
-    path, done, runs = tmp_path / "0", 0, 0
+    chance, places, within = random.Random(0), Counter(), 0
+    path, done, runs = tmp_path / "0", (0, 0), 0
     while sum(places.values()) < kills:
         rarest = min(PLACES, key=lambda place: places[place])
         place = live(path, rarest, chance)
-        assert epochs(path) >= done
-        done = epochs(path)
+        assert progress(path) >= done
+        done = progress(path)
+        within += done[1] > 0
         assert len(parts(path)) <= 1
         if place:
             places[place] += 1
         else:
             assert same(read_checkpoint(path), uninterrupted)
             runs += 1
-            path, done = tmp_path / str(runs), 0
+            path, done = tmp_path / str(runs), (0, 0)
     assert same(finish(path), uninterrupted)
     assert sorted(tmp_path.iterdir()) == [
         tmp_path / str(run) for run in range(runs + 1)
     ]
     assert min(places[place] for place in PLACES) >= kills // 10, places
+    assert within > 0  # Some were killed in the middle of an epoch.

@@ -70,6 +70,18 @@ def once_for_all(action: Callable[[], T]) -> T:
     return result
 
 
+def gather(own: T) -> list[T]:
+    """Return what each process has, by rank; every one has to call it.
+
+    Args:
+        own: That of this process, which can be pickled.
+    """
+    found = [own] * get_world_size()
+    if len(found) > 1:
+        dist.all_gather_object(found, own)
+    return found
+
+
 def sum_over_processes(number: float, device: torch.device) -> float:
     """Return the sum of a number over all processes.
 
@@ -95,7 +107,7 @@ def replicated(model: nn.Module) -> Iterator[nn.Module]:
     model stays.
 
     Raises:
-        TypeError: `model` is no module.
+        TypeError: `model` is not a module.
     """
     require.instance("model", model, nn.Module)
     if get_world_size() == 1:
@@ -124,7 +136,7 @@ def share_of_batches(loader: DataLoader) -> DataLoader:
             or a sampler of lists.
 
     Raises:
-        TypeError: `loader` is no DataLoader.
+        TypeError: `loader` is not a DataLoader.
         ValueError: Its data have no indices. While it runs: it draws no lists
             of indices, or a batch of fewer samples than there are processes.
     """

@@ -41,18 +41,26 @@ class Randomness:
             found["device"] = _module(self.device).get_rng_state()
         return found
 
-    def set_states(self, states: dict[str, Tensor]) -> None:
-        """Go on from there; what is missing or wrong changes nothing.
+    def check(self, states: dict[str, Tensor]) -> None:
+        """Require what `set_states` takes.
 
         Raises:
             KeyError, RuntimeError, TypeError, ValueError: A state is missing,
-                or is none.
+                or is not one.
         """
         torch.Generator().set_state(states["torch"])
         for name, own in self.own.items():
             torch.Generator(own.device).set_state(states[name])
         _set_random(states["random"], random.Random())
         _set_numpy(states["numpy"], np.random.RandomState())
+
+    def set_states(self, states: dict[str, Tensor]) -> None:
+        """Go on from there; what is missing or wrong changes nothing.
+
+        Raises:
+            KeyError, RuntimeError, TypeError, ValueError: As `check`.
+        """
+        self.check(states)
         torch.set_rng_state(states["torch"])
         _set_random(states["random"], random)
         _set_numpy(states["numpy"], np.random)

@@ -1,5 +1,6 @@
 """What changes while a model trains, and how it is kept and brought back."""
 
+import math
 import re
 import zlib
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
@@ -17,7 +18,7 @@ from vitedu.checkpoints import (
     write_checkpoint,
 )
 from vitedu.config import TrainConfig
-from vitedu.distributed import once_for_all
+from vitedu.distributed import gather, get_rank, get_world_size, once_for_all
 from vitedu.randomness import Randomness
 from vitedu.whole_files import damage_named
 
@@ -49,14 +50,35 @@ class History:
         return len(self.loss)
 
 
+@dataclass
+class Part:
+    """What one process has done of the epoch that is under way.
+
+    Attributes:
+        steps: Steps done.
+        loss: Sum of the losses of this process, over what it counted.
+        count: Places that it counted.
+        start: Where the generators were at the start of the epoch.
+        states: Where they were at the checkpoint that was read.
+    """
+
+    steps: int = 0
+    loss: float = 0.0
+    count: int = 0
+    start: dict[str, Tensor] = field(default_factory=dict)
+    states: dict[str, Tensor] = field(default_factory=dict)
+
+
 class TrainState:
     """Everything that changes while `vitedu.training.fit` runs.
 
     Attributes:
+        best: The weights of the best epoch; None where they are not kept.
         device: Where the model is.
         history: What has been measured so far.
         num_batches: Steps of an epoch.
         optimizer: AdamW.
+        part: What has been done of an epoch since.
         randomness: All generators, which belong to the state.
         scheduler: Its learning rate, one cycle over all steps.
 
@@ -64,6 +86,7 @@ class TrainState:
         model: The model, trained in place.
         loader: Its batches.
         config: The recipe.
+        keep_best: Whether `keep_if_best` will be called after each epoch.
 
     Raises:
         TypeError: The loader does not know its length.
@@ -72,23 +95,29 @@ class TrainState:
     """
 
     def __init__(
-        self, model: nn.Module, loader: DataLoader, config: TrainConfig
+        self,
+        model: nn.Module,
+        loader: DataLoader,
+        config: TrainConfig,
+        *,
+        keep_best: bool = False,
     ) -> None:
         self.num_batches = _length(loader)
-        steps = config.num_epochs * self.num_batches
-        if steps > 2**53:
+        self.num_steps = config.num_epochs * self.num_batches
+        if self.num_steps > 2**53:
             raise ValueError(
                 "num_epochs must give at most 2**53 steps, got "
                 f"{config.num_epochs} epochs of {self.num_batches}"
             )
-        if steps * config.warmup <= 1:
+        if self.num_steps * config.warmup <= 1:
             raise ValueError(
                 "warmup must cover more than one step, got "
-                f"{config.warmup} of {steps} steps"
+                f"{config.warmup} of {self.num_steps} steps"
             )
         _require_something_to_train(model)
         self.model, self.loader, self.config = model, loader, config
-        self.history = History()
+        self.keep_best, self.best = keep_best, None
+        self.history, self.part = History(), Part()
         self.device = next(model.parameters()).device
         self.randomness = Randomness(loader, self.device)
         self.optimizer = AdamW(
@@ -96,12 +125,23 @@ class TrainState:
             lr=config.learning_rate,
             fused=self.device.type in _FUSED,
         )
-        self.scheduler = OneCycleLR(
-            self.optimizer,
-            max_lr=config.learning_rate,
-            total_steps=steps,
-            pct_start=config.warmup,
-        )
+        self.scheduler = self._one_cycle(steps_done=0)
+
+    def keep_if_best(self) -> None:
+        """Copy the weights if the first metric has never been as high.
+
+        Raises:
+            ValueError: There is none, or it is not finite.
+        """
+        values = next(iter(self.history.metrics.values()), [None])
+        if values[-1] is None or not math.isfinite(values[-1]):
+            raise ValueError(
+                "evaluate must return a finite number, for keep_best to "
+                f"compare, got {values[-1]}"
+            )
+        if all(values[-1] > earlier for earlier in values[:-1]):
+            weights = self.model.state_dict()
+            self.best = {name: x.clone() for name, x in weights.items()}
 
     def resume(self, path: Path) -> None:
         """Go back to what `path` holds, if anything; then `save` may follow.
@@ -123,36 +163,70 @@ class TrainState:
                 self.model, self.loader, self.config, self.randomness
             )
         )
+        if self.keep_best:
+            self.facts["keep_best"] = "True"
         if once_for_all(path.exists):
             self._load(path, *once_for_all(lambda: read_checkpoint(path)))
 
     def save(self, path: Path) -> None:
-        """Write model, optimiser, schedule, generators and history."""
-        model = self.model.state_dict()
-        tensors = {f"model.{name}": value for name, value in model.items()}
+        """Write all of it; every process has to call, and the first writes.
+
+        Between epochs all processes go on from the generators of the first,
+        in the middle of one each from its own.
+        """
+        part, parts = self.part, []
+        if part.steps:
+            own = part.loss, part.count, self.randomness.states()
+            parts = gather(own)
+        once_for_all(lambda: self._write(path, parts))
+
+    def _write(self, path: Path, parts: list[tuple]) -> None:
+        start = self.part.start if parts else self.randomness.states()
         optimizer = self.optimizer.state_dict()
+        groups = {
+            "model": self.model.state_dict(),
+            "best": self.best or {},
+            "generator": start,
+        }
         for index, state in optimizer["state"].items():
-            for name, value in state.items():
-                tensors[f"optimizer.{index}.{name}"] = value
-        for name, value in self.randomness.states().items():
-            tensors[f"generator.{name}"] = value
-        schedule = self.scheduler.state_dict()
-        plain = int | float | str | bool | list | None
-        schedule = {k: v for k, v in schedule.items() if isinstance(v, plain)}
+            groups[f"optimizer.{index}"] = state
+        for rank, (_, _, states) in enumerate(parts):
+            groups[f"process.{rank}"] = states
+        tensors = {
+            f"{group}.{name}": tensor
+            for group, named in groups.items()
+            for name, tensor in named.items()
+        }
         facts = {
             "run": self.facts,
             "groups": optimizer["param_groups"],
-            "schedule": schedule,
             "history": asdict(self.history),
+            "steps": self.part.steps,
+            "sums": [(loss, count) for loss, count, _ in parts],
         }
         write_checkpoint(path, tensors, facts)
 
     def _load(self, path: Path, tensors: dict, facts: dict) -> None:
         with damage_named(path, "checkpoint"):
             run = {name: str(said) for name, said in facts["run"].items()}
+            if int(run["config.num_epochs"]) < self.config.num_epochs:
+                run["config.num_epochs"] = repr(self.config.num_epochs)
         _check_same_run(self.facts, run, path)
-        weights = _below("model.", tensors)
-        check_same_weights(self.model.state_dict(), weights, path)
+        weights, best = _below("model.", tensors), _below("best.", tensors)
+        for found in (weights, best) if best else (weights,):
+            check_same_weights(self.model.state_dict(), found, path)
+        with damage_named(path, "checkpoint"):
+            # Files of before have no steps and no sums.
+            steps = int(facts.get("steps", 0))
+            sums = list(facts.get("sums", []))
+            if not 0 <= steps < self.num_batches or (steps > 0) != bool(sums):
+                raise ValueError(f"{steps} steps and {len(sums)} sums")
+        if sums and len(sums) != get_world_size():
+            raise ValueError(
+                f"checkpoint {path} was written in the middle of an epoch, so "
+                f"the number of processes must be the same, {len(sums)}, got "
+                f"{get_world_size()}"
+            )
         # The model comes last: what else is wrong leaves it as it was.
         with damage_named(path, "checkpoint"):
             self.optimizer.load_state_dict(
@@ -161,10 +235,32 @@ class TrainState:
                     "param_groups": facts["groups"],
                 }
             )
-            self.scheduler.load_state_dict(facts["schedule"])
-            self.history = History(**facts["history"])
-            self.randomness.set_states(_below("generator.", tensors))
+            history = History(**facts["history"])
+            done = history.num_epochs * self.num_batches + steps
+            self.scheduler = self._one_cycle(done)
+            part, start = Part(), _below("generator.", tensors)
+            if steps:
+                loss, count = sums[get_rank()]
+                states = _below(f"process.{get_rank()}.", tensors)
+                self.randomness.check(states)
+                part = Part(steps, float(loss), int(count), start, states)
+            self.randomness.set_states(start)
+        self.history, self.part, self.best = history, part, best or None
         self.model.load_state_dict(weights)
+
+    def _one_cycle(self, steps_done: int) -> OneCycleLR:
+        """Return the schedule where it is after some steps.
+
+        The rate of a step follows from its number and from that of all steps,
+        so that a run of more epochs goes on where the longer cycle is then.
+        """
+        return OneCycleLR(
+            self.optimizer,
+            max_lr=self.config.learning_rate,
+            total_steps=self.num_steps,
+            pct_start=self.config.warmup,
+            last_epoch=steps_done - 1,
+        )
 
     def _moments(self, tensors: dict[str, Tensor]) -> dict[int, dict]:
         """Return the optimiser's state by the number of the parameter.

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -28,7 +29,7 @@ from vitedu.evaluation import (
     checked_batch,
     predictions,
 )
-from vitedu.train_state import History, TrainState
+from vitedu.train_state import History, Part, TrainState
 
 __all__ = ["History", "accuracy", "fit"]
 
@@ -42,6 +43,8 @@ def fit(
     *,
     evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
     checkpoint: Path | str | None = None,
+    checkpoint_every: int | None = None,
+    keep_best: bool = False,
     progress: bool | Callable[[History], None] = False,
 ) -> History:
     """Train `model` on `loader` by cross-entropy, in place.
@@ -77,7 +80,16 @@ def fit(
             batches or seeds. To know them by, one batch is read twice before
             training begins. What `evaluate` remembers is its own affair. The
             first process reads and writes for all; another number of
-            processes may go on.
+            processes may go on, but not within an epoch. A run that is given
+            more epochs than its checkpoint goes on, too, finished or not: its
+            rates are from then on those of the longer cycle.
+        checkpoint_every: Steps from one write to the next within an epoch;
+            None writes at its end alone. To go on exactly, the data of the
+            steps that were done are drawn once more, and put aside.
+        keep_best: Whether the model ends with the weights of its best epoch:
+            that with the highest of the first numbers that `evaluate`
+            returned, the earliest of equal ones. A checkpoint holds them
+            besides those of the last epoch.
         progress: True shows a bar. A function is called after each epoch,
             with the history so far, before the checkpoint is written; of
             several processes the first calls it.
@@ -92,7 +104,9 @@ def fit(
         ValueError: An empty loader; a warm-up of one step or less; a model
             without anything to train; a checkpoint of another run, truncated,
             or no checkpoint at all; a loader that none could bring back. The
-            model is unchanged then. Targets of other axes than the logits, or
+            model is unchanged then. No `evaluate` for `keep_best`, or no
+            finite number from it; no `checkpoint` for `checkpoint_every`.
+            Targets of other axes than the logits, or
             outside the classes; a batch in which none counts; more or fewer
             batches than the loader's length. In several processes: a batch
             with fewer samples, or without indices.
@@ -119,7 +133,16 @@ def fit(
         raise FileNotFoundError(
             f"checkpoint must lie in a folder that exists, got {path}"
         )
-    state = TrainState(model, loader, config)
+    require.boolean("keep_best", keep_best)
+    if keep_best and evaluate is None:
+        raise ValueError("evaluate must be given for keep_best, got None")
+    if checkpoint_every is not None:
+        require.positive_int("checkpoint_every", checkpoint_every)
+        if path is None:
+            raise ValueError(
+                "checkpoint must be given for checkpoint_every, got None"
+            )
+    state = TrainState(model, loader, config, keep_best=keep_best)
     if path is not None:
         state.resume(path)
     history = state.history
@@ -129,22 +152,19 @@ def fit(
         hidden = progress is not True or get_rank() > 0
         bar = tqdm(epochs, desc="epoch", disable=hidden)
         for _ in bar:
-            trainer.epoch()
-            loss = history.loss[-1]
-            if not math.isfinite(loss):
-                raise FloatingPointError(
-                    f"loss must stay finite, got {loss} in epoch "
-                    f"{history.num_epochs}; try a lower learning_rate than "
-                    f"{config.learning_rate}"
-                )
-            bar.set_postfix(loss=f"{loss:.3f}")
+            trainer.epoch(path, checkpoint_every)
+            bar.set_postfix(loss=f"{history.loss[-1]:.3f}")
             for name, value in once_for_all(
                 lambda: _evaluated(model, evaluate)
             ).items():
                 history.metrics.setdefault(name, []).append(value)
+            if keep_best:
+                state.keep_if_best()
             once_for_all(lambda: _report(progress, history))
             if path is not None:
-                once_for_all(lambda: state.save(path))
+                state.save(path)
+    if state.best is not None:
+        model.load_state_dict(state.best)
     model.eval()
     return history
 
@@ -161,7 +181,7 @@ def accuracy(
     The model is put into evaluation mode and stays in it.
 
     Raises:
-        TypeError: `batch_size` is no integer.
+        TypeError: `batch_size` is not an integer.
         ValueError: No samples, another number of targets, or a `batch_size`
             below 1; targets outside the classes; logits of other axes than
             (batch, class), or without a number (nan), among which none is
@@ -225,27 +245,54 @@ class _Trainer:
         self.model = model
         self.loader = share_of_batches(state.loader)
 
-    def epoch(self) -> None:
-        """Take one pass over the data; enter its loss and its rate."""
-        # Evaluation has drawn from the generators of the first process alone.
-        randomness = self.state.randomness
-        randomness.set_states(once_for_all(randomness.states))
+    def epoch(self, path: Path | None, every: int | None) -> None:
+        """Finish a pass over the data; enter its loss and its rate.
+
+        Args:
+            path: Where the state is written.
+            every: After how many steps; None leaves that to others.
+        """
+        state, part = self.state, self.state.part
+        if part.steps == 0:
+            # Evaluation has drawn from the generators of the first process.
+            part.start = once_for_all(state.randomness.states)
+        state.randomness.set_states(part.start)
         self.model.train()
-        loss, count, steps = 0.0, 0, 0
-        for batch in self.loader:
-            steps += 1
-            self._check_steps(steps > self.state.num_batches, "more")
-            *inputs, targets = checked_batch(batch, self.state.device)
-            step_loss, step_count = self._step(inputs, targets)
-            loss += step_loss
-            count += step_count
-        self._check_steps(steps < self.state.num_batches, steps)
-        history, device = self.state.history, self.state.device
-        history.loss.append(
-            sum_over_processes(loss, device)
-            / sum_over_processes(count, device)
-        )
-        history.learning_rate.append(self.learning_rate)
+        batches = iter(self.loader)
+        if part.steps:
+            for _ in islice(batches, part.steps):
+                pass
+            state.randomness.set_states(part.states)
+        for batch in batches:
+            part.steps += 1
+            self._check_steps(part.steps > state.num_batches, "more")
+            *inputs, targets = checked_batch(batch, state.device)
+            loss, count = self._step(inputs, targets)
+            part.loss += loss
+            part.count += count
+            if (
+                every
+                and part.steps % every == 0 < state.num_batches - part.steps
+            ):
+                self._mean_loss()
+                state.save(path)
+        self._check_steps(part.steps < state.num_batches, part.steps)
+        state.history.loss.append(self._mean_loss())
+        state.history.learning_rate.append(self.learning_rate)
+        state.part = Part()
+
+    def _mean_loss(self) -> float:
+        """Return the loss of the epoch so far, which has to be finite."""
+        part, device = self.state.part, self.state.device
+        loss = sum_over_processes(part.loss, device)
+        loss /= sum_over_processes(part.count, device)
+        if not math.isfinite(loss):
+            raise FloatingPointError(
+                f"loss must stay finite, got {loss} in epoch "
+                f"{self.state.history.num_epochs + 1}; try a lower "
+                f"learning_rate than {self.config.learning_rate}"
+            )
+        return loss
 
     def _check_steps(self, other: bool, found: int | str) -> None:
         if other:
