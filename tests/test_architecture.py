@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "data": "",
     "canvases": "data",
     "photographs": "",
+    "image_folder": "photographs",
     "sequences": "",
     "letters": "sequences",
     "numerals": "sequences",
@@ -58,8 +59,10 @@ MAY_IMPORT = {
     "training": "config distributed evaluation train_state",
     "recomputation": "layers",
     "devices": "",
-    "train": "config data decoding devices distributed numerals recomputation "
-    "sequences training transformer vit",
+    "train": "config data decoding devices distributed evaluation "
+    "image_folder numerals pretrained recomputation sequences training "
+    "transformer vit",
+    "predict": "devices photographs pretrained vit",
     "weight_files": "checkpoints whole_files",
     "weight_formats": "weight_files",
     "pretrained_config": "config weight_files weight_formats",

@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from scipy.ndimage import zoom
 from scipy.special import erf
 
-from vitedu.checkpoints import FORMAT, write_checkpoint
+from vitedu.checkpoints import FORMAT, read_checkpoint, write_checkpoint
 from vitedu.config import ViTConfig
 from vitedu.pretrained import config_of, load_vit, save_vit
 from vitedu.vit import VisionTransformer
@@ -723,6 +723,35 @@ def test_what_was_saved_needs_no_config(tmp_path, changes):
     assert config_of(path, num_classes=3).num_classes == 3
     images = torch.randn(2, 1, *model.config.image_shape)
     assert torch.equal(load_vit(path, config_of(path))(images), model(images))
+
+
+def test_names_of_classes_go_with_a_model(tmp_path):
+    path, names = tmp_path / "model.safetensors", ("cat", "dog", "狐")
+    model = VisionTransformer(replace(CONFIG, num_classes=3))
+    save_vit(path, model)
+    assert load_vit(path, model.config).class_names is None
+    save_vit(path, model, class_names=list(names))
+    loaded = load_vit(path, config_of(path))
+    assert loaded.class_names == names
+    save_vit(path, loaded)
+    assert load_vit(path, loaded.config).class_names == names
+    assert load_vit(path, loaded.config, new_head=True).class_names is None
+    loaded.reset_head(3)
+    assert loaded.class_names is None
+    assert model.class_names is None
+
+
+@pytest.mark.parametrize(
+    "names", [3, ["cat"], ["cat", "dog", 3], ["cat", "dog", "cat"]]
+)
+def test_damaged_names_of_classes_are_refused(tmp_path, names):
+    path = tmp_path / "model.safetensors"
+    save_vit(path, VisionTransformer(replace(CONFIG, num_classes=3)))
+    tensors, facts = read_checkpoint(path)
+    write_checkpoint(path, tensors, facts | {"class_names": names})
+    rule = f"path must be a whole save_vit file, got {path}: class_names"
+    with refuses(ValueError, rule):
+        load_vit(path, config_of(path))
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,30 @@ from dataclasses import asdict
 
 import pytest
 import torch
+from PIL import Image
 from test_scaling import machine  # noqa: F401  a fixture
 
-from vitedu import train
+from vitedu import predict, train
 from vitedu.checkpoints import read_checkpoint
-from vitedu.config import TrainConfig
+from vitedu.config import TrainConfig, ViTConfig
+from vitedu.photographs import model_input, read_image
+from vitedu.pretrained import config_of, load_transformer, load_vit, save_vit
+from vitedu.vit import VisionTransformer
 
 FAST = ["--num-epochs", "2", "--batch-size", "479"]
 RECIPE = ["--learning-rate", "0.002"]
 
 
+def printed(capsys):
+    """Return the lines that were printed, without how long they took."""
+    lines = [json.loads(x) for x in capsys.readouterr().out.splitlines()]
+    assert all(line.pop("seconds") >= 0 for line in lines)
+    return lines
+
+
 def run(capsys, *args):
     train.main([*FAST, *args])
-    return [json.loads(x) for x in capsys.readouterr().out.splitlines()]
+    return printed(capsys)
 
 
 def test_it_prints_an_epoch_a_line(capsys):
@@ -69,7 +80,7 @@ def test_a_run_that_goes_on_prints_the_rest(capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(train, "accuracy", fail_once)
     with pytest.raises(SystemExit, match="no power"):
         run(capsys, "--checkpoint", str(path))
-    first = [json.loads(x) for x in capsys.readouterr().out.splitlines()]
+    first = printed(capsys)
     rest = run(capsys, "--checkpoint", str(path))
     assert [line["epoch"] for line in (*first, *rest)] == [1, 2]
     assert [*first, *rest] == whole
@@ -122,6 +133,87 @@ def test_it_translates(capsys, monkeypatch):
     assert 0 <= lines[1]["accuracy"] < 1
 
 
+@pytest.fixture
+def pictures(tmp_path):
+    """Twelve pictures of each of three colours, dark or light."""
+    for colour, rgb in {"blue": 2, "green": 1, "red": 0}.items():
+        (tmp_path / "pictures" / colour).mkdir(parents=True)
+        for number in range(12):
+            values = [number] * 3
+            values[rgb] = 120 + 11 * number
+            path = tmp_path / "pictures" / colour / f"{number}.png"
+            Image.new("RGB", (21, 17), tuple(values)).save(path)
+    return tmp_path / "pictures"
+
+
+def test_it_tells_ones_own_pictures_apart(capsys, tmp_path, pictures):
+    out = tmp_path / "model.safetensors"
+    args = ["--folder", str(pictures), "--image-size", "8", "--patch-size"]
+    args += ["4", "--batch-size", "10", "--num-epochs", "6", "--keep-best"]
+    lines = run(capsys, *args, "--out", str(out))
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert lines[-1]["loss"] < lines[0]["loss"]
+    assert max(line["accuracy"] for line in lines) == 1
+    model = load_vit(out, config_of(out))
+    assert model.class_names == ("blue", "green", "red")
+    whole = [pictures / "green" / "3.png", pictures / "red" / "9.png"]
+    found = predict.predict(model, whole, top_k=2)
+    assert [next(iter(shares)) for shares in found] == ["green", "red"]
+    for path, shares in zip(whole, found, strict=True):
+        image = model_input(read_image(path), 8)
+        expected = model(image[None])[0].softmax(-1)
+        likeliest = sorted(expected.tolist(), reverse=True)
+        assert list(shares.values()) == pytest.approx(likeliest[:2])
+    predict.main([str(out), *map(str, whole), "--top-k", "1"])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{whole[0]}: green {found[0]['green']:.3f}"
+    assert second == f"{whole[1]}: red {found[1]['red']:.3f}"
+    # Parts of one colour look alike, so that other draws change nothing.
+    again = run(capsys, *args, "--workers", "1")
+    losses = [[line["loss"] for line in some] for some in (lines, again)]
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("which", "message"),
+    [
+        ("nothing", "path must be a file of weights, got "),
+        ("no picture", "images must be at least one, got none"),
+        ("three channels", "model must be one for square pictures in three c"),
+        ("no names", "model must know its class_names, which save_vit writes"),
+        ("bad picture", "path must be a whole picture, got "),
+    ],
+)
+def test_predict_says_what_is_wrong(tmp_path, pictures, which, message):
+    path, image = tmp_path / "model.safetensors", pictures / "red" / "1.png"
+    changes = {} if which == "three channels" else {"num_channels": 3}
+    model = VisionTransformer(ViTConfig.digits(**changes))
+    names = None if which == "no names" else tuple("abcdefghij")
+    if which != "nothing":
+        save_vit(path, model, names)
+    if which == "bad picture":
+        image.write_bytes(b"\x89PNG")
+    args = [] if which == "no picture" else [str(image)]
+    with pytest.raises(SystemExit) as error:
+        predict.main([str(path), *args])
+    assert str(error.value.code).startswith(f"error: {message}")
+
+
+def test_it_writes_what_can_be_loaded(capsys, tmp_path, monkeypatch):
+    path = tmp_path / "model.safetensors"
+    run(capsys, "--out", str(path))
+    model = load_vit(path, config_of(path))
+    assert model.class_names == tuple("0123456789")
+    task = train.numeral_task
+    monkeypatch.setattr(
+        train, "numeral_task", lambda **_: task(num_train=90, num_test=9)
+    )
+    args = ["--task", "numerals", "--batch-size", "30", "--num-epochs", "4"]
+    run(capsys, *args, "--out", str(path))
+    translator, source, _ = load_transformer(path)
+    assert len(source) == translator.config.src_vocab_size
+
+
 def refused(capsys, *args):
     with pytest.raises(SystemExit) as error:
         run(capsys, *args)
@@ -138,6 +230,18 @@ def test_it_says_what_is_wrong(capsys, tmp_path, machine):  # noqa: F811
     path = tmp_path / "no" / "state"
     assert refused(capsys, "--checkpoint", str(path)) == (
         f"error: checkpoint must lie in a folder that exists, got {path}"
+    )
+    assert refused(capsys, "--out", str(path)) == (
+        f"error: out must lie in a folder that exists, got {path}"
+    )
+    assert refused(capsys, "--workers", "-1") == (
+        "error: workers must be at least 0, got -1"
+    )
+    assert refused(capsys, "--folder", str(path)) == (
+        f"error: folder must be there, got {path}"
+    )
+    assert refused(capsys, "--checkpoint-every", "2") == (
+        "error: checkpoint must be given for checkpoint_every, got None"
     )
     assert refused(capsys, "--accumulation", "0") == (
         "error: accumulation must be at least 1, got 0"

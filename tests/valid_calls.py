@@ -54,6 +54,7 @@ from vitedu import (
     evaluation,
     flops,
     hypotheses,
+    image_folder,
     initialisation,
     layer_table,
     layers,
@@ -69,6 +70,7 @@ from vitedu import (
     photographs,
     plots,
     positional,
+    predict,
     pretrained,
     pretrained_config,
     progress,
@@ -1040,6 +1042,39 @@ CALLS = {
     "photographs.photograph": call(
         photographs.photograph, name=("china", choice("china", "flower"))
     ),
+    "photographs.read_image": call(
+        photographs.read_image, path=("/nowhere/file", not_a(str))
+    ),
+    "photographs.random_input": call(
+        photographs.random_input,
+        pixels=(
+            draw(3, 5, 7),
+            both(floats(0), values(draw(3, 5, 7) * 3, draw(3, 0, 7))),
+        ),
+        image_size=(4, size()),
+        smallest=(0.08, number(above=0, below=1)),
+        normalisation=(photographs.IMAGENET, not_a()),
+    ),
+    "image_folder.ImageFolder": call(
+        image_folder.ImageFolder,
+        folder=("/nowhere", not_a(str)),
+        image_size=(4, size()),
+        augment=(False, boolean()),
+        classes=(None, not_a(tuple, list, type(None))),
+    ),
+    "image_folder.train_and_validation": call(
+        image_folder.train_and_validation,
+        folder=("/nowhere", not_a(str)),
+        image_size=(4, size()),
+        share=(0.2, number(above=0, below=1)),
+        seed=(0, seed()),
+    ),
+    "predict.predict": call(
+        predict.predict,
+        model=(VIT_MODEL, both(not_a(), values(VIT_MODEL))),
+        images=((), not_a(tuple, list)),
+        top_k=(5, size()),
+    ),
     "photographs.rgb_pixels": call(
         photographs.rgb_pixels,
         image=(
@@ -1132,6 +1167,13 @@ CALLS = {
         pretrained.save_vit,
         path=("/nowhere/file", not_a(str)),
         model=(VIT_MODEL, both(not_a(), values(MODEL))),
+        class_names=(
+            None,
+            both(
+                not_a(tuple, list, type(None)),
+                values(("one",), ["one"] * VIT.num_classes, [3]),
+            ),
+        ),
     ),
     "pretrained_config.config_of": call(
         pretrained_config.config_of, path=("/nowhere/file", not_a(str))
@@ -1451,6 +1493,8 @@ EXEMPT = {
     "distributed.get_world_size": "has no arguments",
     "distributed.get_rank": "has no arguments",
     "train": "a program; see test_train_program",
+    "predict.PredictOptions": "of a program; see test_train_program",
+    "predict.main": "a program; see test_train_program",
     "train_state": INSIDE,
     "randomness": INSIDE,
     "prefixes": INSIDE,

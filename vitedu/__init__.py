@@ -32,6 +32,7 @@ Data
     data               handwritten digits, their splits and variations
     canvases           digits placed at random among distractors
     photographs        two photographs, and the way from an image to a model
+    image_folder       one's own pictures, with a folder for each class
     sequences          pairs of sentences as ids, padded and shifted
     numerals           numbers in Chinese and in English, to translate
     letters            sequences of letters, to copy and to reverse
@@ -46,7 +47,6 @@ Training
     evaluation         how well a classifier does, in one pass over data
     training           one loop, with a history and exact resumption
     recomputation      blocks that forget, and compute themselves again
-    train              the loop as a program, for one process or many
     baselines          chance, a linear model, a small CNN
 
 Public weights
@@ -54,6 +54,10 @@ Public weights
     weight_formats     what others call the weights of a Vision Transformer
     pretrained_config  what a file says about its model
     pretrained         models out of files of weights, and into them
+
+Programs
+    train              the loop as a program, for one process or many
+    predict            what a saved model sees on pictures
 
 Counting and looking inside
     counting           parameters, part by part, from a config

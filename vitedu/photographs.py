@@ -1,7 +1,8 @@
 """Photographs: two to work with, and the way from any image to a model."""
 
+import os
 from dataclasses import dataclass
-from math import floor
+from math import floor, sqrt
 from typing import Literal
 
 import numpy as np
@@ -13,6 +14,8 @@ from torch import Tensor
 
 from vitedu import require
 
+# Pillow's readers that need no other program.
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 
 
@@ -105,6 +108,30 @@ def photograph(
     return _pixels(load_sample_image(f"{name}.jpg"))
 
 
+def read_image(path: str | os.PathLike) -> Float[Tensor, "3 height width"]:
+    """Read a BMP, GIF, JPEG, PNG or WebP file, as `rgb_pixels` does.
+
+    What the file is, its first bytes say. Of one with several pictures the
+    first is read. One of more than about 180 million pixels is refused, by
+    Pillow's limit; nothing in a file is executed.
+
+    Raises:
+        TypeError: `path` is not a path.
+        FileNotFoundError: There is no such file.
+        ValueError: It is damaged, of another kind or too large.
+    """
+    path = require.path("path", path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a picture, got {path}")
+    try:
+        with Image.open(path, formats=_FORMATS) as image:
+            return rgb_pixels(image)
+    except Exception as error:  # Pillow has a dozen kinds for damaged bytes.
+        raise ValueError(
+            f"path must be a whole picture, got {path}: {error}"
+        ) from error
+
+
 def rgb_pixels(image: Image.Image) -> Float[Tensor, "3 height width"]:
     """Turn an image, as Pillow opens it, into pixels in red, green and blue.
 
@@ -118,8 +145,8 @@ def rgb_pixels(image: Image.Image) -> Float[Tensor, "3 height width"]:
         Pixels in [0, 1].
 
     Raises:
-        TypeError: `image` is no Pillow image.
-        ValueError: It holds numbers that are no 8-bit colours, as 16-bit
+        TypeError: `image` is not a Pillow image.
+        ValueError: It holds numbers that are not 8-bit colours, as 16-bit
             scans do; how to bring them into [0, 1] has to be decided first.
     """
     require.instance("image", image, Image.Image)
@@ -193,6 +220,50 @@ def model_input(
     return normalisation.apply(square.clamp(0, 1))
 
 
+def random_input(
+    pixels: Float[Tensor, "3 height width"],
+    image_size: int = 224,
+    *,
+    smallest: float = 0.08,
+    normalisation: Normalisation = ORIGINAL_VIT,
+) -> Float[Tensor, "3 {image_size} {image_size}"]:
+    """Bring a part of a picture, drawn at random, into the form of a model.
+
+    The part becomes a square; half of the time it is mirrored, left to right.
+    Numbers come from PyTorch's own generator.
+
+    Args:
+        pixels: In [0, 1], as `photograph` and `read_image` return them.
+        image_size: Side of the square in pixels.
+        smallest: Share of the area that the part has at least, in (0, 1).
+        normalisation: As for `model_input`.
+
+    Raises:
+        TypeError, ValueError: As for `model_input`; a `smallest` outside its
+            range.
+
+    Source: Szegedy et al. 2015, section 6: 8 % to 100 % of the area, width to
+        height from 3:4 to 4:3.
+    Deviates: The logarithm of that ratio is drawn evenly, as in usual code. A
+        part that would be longer than the picture is shortened to it.
+    """
+    _require_picture(pixels)
+    require.positive_int("image_size", image_size)
+    require.number("smallest", smallest, above=0, below=1)
+    require.instance("normalisation", normalisation, Normalisation)
+    share, shape, down, right, mirror = torch.rand(5).tolist()
+    height, width = pixels.shape[1:]
+    area = (smallest + (1 - smallest) * share) * height * width
+    ratio = (4 / 3) ** (2 * shape - 1)
+    rows = min(max(round(sqrt(area / ratio)), 1), height)
+    columns = min(max(round(sqrt(area * ratio)), 1), width)
+    top = int(down * (height - rows + 1))
+    left = int(right * (width - columns + 1))
+    part = pixels[:, top : top + rows, left : left + columns]
+    square = _resized(part, (image_size, image_size)).clamp(0, 1)
+    return normalisation.apply(square.flip(-1) if mirror < 0.5 else square)
+
+
 def _resized(pixels: Tensor, size: tuple[int, int]) -> Tensor:
     return F.interpolate(
         pixels[None], size=size, mode="bicubic", antialias=True
@@ -212,7 +283,7 @@ def _require_picture(pixels: Tensor) -> None:
             f"gives for any image; got {tuple(pixels.shape)}"
         )
     low, high = pixels.aminmax()
-    # Written so that a pixel that is no number fails, too.
+    # Written so that a pixel that is not a number fails, too.
     if not (low >= 0 and high <= 1):
         raise ValueError(
             f"pixels must lie in [0, 1], got {low.item()} to {high.item()}"

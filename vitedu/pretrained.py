@@ -13,7 +13,7 @@ A translator goes into one file with the words that it knows:
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 import torch
@@ -88,7 +88,8 @@ def load_vit(
 
     Returns:
         A model in evaluation mode and in PyTorch's default dtype, whatever
-        the precision of the file.
+        the precision of the file. Its `class_names` are those that `save_vit`
+        has written, if any, unless the head is new.
 
     Raises:
         TypeError: An argument of the wrong type.
@@ -117,14 +118,20 @@ def load_vit(
     with open_weights(path) as file:
         reader = _Reader(file, config, resize_positions, new_head)
         state = reader.read(wanted)
+        names = None if new_head else _saved_class_names(file, config)
     model = VisionTransformer(config)
     model.load_state_dict(
         {key: state[_timm(key)] for key in model.state_dict()}
     )
+    model.class_names = names
     return model.eval()
 
 
-def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
+def save_vit(
+    path: str | os.PathLike,
+    model: VisionTransformer,
+    class_names: Sequence[str] | None = None,
+) -> None:
     """Write the weights of a model under the names that timm gives them.
 
     The file appears whole or not at all. The config goes with it, so that
@@ -133,11 +140,13 @@ def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
     Args:
         path: Where to; a name that ends in .safetensors.
         model: The model.
+        class_names: A word for each class; None takes those of the model.
 
     Raises:
         TypeError: `path` is no path, or `model` no VisionTransformer.
-        ValueError: The weights are no longer those of its config, as after
-            another head was put in: `load_vit` could not read the file.
+        ValueError: Not a name for each class, or one twice; the weights are
+            no longer those of the config, as after another head was put in:
+            `load_vit` could not read the file.
         OSError: The folder does not exist, is read-only or full.
     """
     if not isinstance(model, VisionTransformer):
@@ -149,6 +158,10 @@ def save_vit(path: str | os.PathLike, model: VisionTransformer) -> None:
         hint = "; reset_head puts in another head"
         _require_own_weights(model, fresh, hint)
     facts = {"config": asdict(model.config)}
+    names = model.class_names if class_names is None else class_names
+    if names is not None:
+        _require_class_names(names, model.config.num_classes)
+        facts["class_names"] = list(names)
     write_checkpoint(path, _named_as_in_timm(model), facts)
 
 
@@ -282,6 +295,30 @@ def _require_vocabularies(
                 f"id, {pad_id}, got {len(vocabulary)} and "
                 f"{vocabulary.pad_id}"
             )
+
+
+def _require_class_names(names: Sequence[str], num_classes: int) -> None:
+    require.instance("class_names", names, tuple, list)
+    for i, name in enumerate(names):
+        require.instance(f"class_names[{i}]", name, str)
+    if len(names) != num_classes or len({*names}) != num_classes:
+        raise ValueError(
+            f"class_names must hold {num_classes} names, one for each class, "
+            f"got {_listed(names)}"
+        )
+
+
+def _saved_class_names(
+    file: WeightFile, config: ViTConfig
+) -> tuple[str, ...] | None:
+    if not file.facts:
+        return None
+    with damage_named(file.path, "save_vit"):
+        names = dict(json.loads(file.facts)).get("class_names")
+        if names is None:
+            return None
+        _require_class_names(names, config.num_classes)
+    return tuple(names)
 
 
 def _require_own_weights(

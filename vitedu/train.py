@@ -1,7 +1,11 @@
 """Train a model of the book from the command line, in one process or many.
 
-One process: ``python -m vitedu.train --task digits``. Two, each with its
-share of every batch: ``torchrun --nproc-per-node=2 -m vitedu.train``. With
+One process: ``python -m vitedu.train --task digits``. One's own pictures, in
+a folder for each class: ``python -m vitedu.train --folder DIR --out FILE``;
+``python -m vitedu.predict FILE IMAGE...`` then names what a picture shows.
+
+Two processes, each with its share of every batch:
+``torchrun --nproc-per-node=2 -m vitedu.train``. With
 ``--max-restarts=2`` and a ``--checkpoint``, torchrun starts them again when
 one dies, and the run goes on after the last whole epoch. On several machines,
 set ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` as well: PyTorch's launcher would
@@ -11,9 +15,11 @@ keep the addresses of the dead.
 import json
 import os
 import random
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -29,8 +35,11 @@ from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data import batches, digits
 from vitedu.decoding import greedy_search
 from vitedu.devices import choose_device
-from vitedu.distributed import sum_over_processes
+from vitedu.distributed import once_for_all, sum_over_processes
+from vitedu.evaluation import evaluate_classifier
+from vitedu.image_folder import train_and_validation
 from vitedu.numerals import numeral_task
+from vitedu.pretrained import save_transformer, save_vit
 from vitedu.recomputation import recompute_blocks
 from vitedu.sequences import pair_batches
 from vitedu.training import History, accuracy, fit
@@ -40,11 +49,20 @@ from vitedu.vit import VisionTransformer
 
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """Train a model of the book; print a line of JSON as each epoch ends.
+    """Train a model; print a line of JSON as each epoch ends.
 
     Attributes:
         task: A Vision Transformer reads handwritten digits, or a Transformer
             translates Chinese numerals into English.
+        folder: Instead of that, a Vision Transformer tells the pictures of
+            this folder apart: DIR/class/*.jpg and the like, or DIR/train and
+            DIR/val with such folders. Without DIR/val a fifth of each class
+            is set aside to validate.
+        image_size: Side of the square that a picture of the folder becomes.
+        patch_size: Side of its patches.
+        workers: Processes that read pictures; 0 reads them in between.
+        out: File for the trained model, with the names of its classes or the
+            words of its languages.
         seed: Of the weights, the order of the data and the dropout.
         num_epochs: Passes over the data; None takes those of the chapter.
         batch_size: Samples a step, over all processes.
@@ -59,9 +77,16 @@ class TrainOptions:
         checkpoint: File that holds the state after each epoch. If it exists,
             training goes on from it, and the epochs in it are not printed
             again.
+        checkpoint_every: Steps from one write to the next within an epoch.
+        keep_best: End with the weights of the epoch of highest accuracy.
     """
 
     task: Literal["digits", "numerals"] = "digits"
+    folder: Path | None = None
+    image_size: int = 64
+    patch_size: int = 8
+    workers: int = 0
+    out: Path | None = None
     seed: int = 0
     num_epochs: int | None = None
     batch_size: int = 64
@@ -73,9 +98,11 @@ class TrainOptions:
     recompute: bool = False
     device: Literal["cpu", "cuda", "mps", "auto"] = "cpu"
     checkpoint: Path | None = None
+    checkpoint_every: int | None = None
+    keep_best: bool = False
 
     def recipe(self, preset: Callable[..., TrainConfig]) -> TrainConfig:
-        """Return the chapter's recipe with what was asked for changed."""
+        """Return a recipe with what was asked for changed."""
         changes = {
             "num_epochs": self.num_epochs,
             "learning_rate": self.learning_rate,
@@ -90,6 +117,7 @@ class _Task(NamedTuple):
     loader: DataLoader
     config: TrainConfig
     evaluate: Callable[[nn.Module], dict[str, float]]
+    save: Callable[[Path, nn.Module], None]
 
 
 def _digits(options: TrainOptions, device: torch.device) -> _Task:
@@ -107,6 +135,45 @@ def _digits(options: TrainOptions, device: torch.device) -> _Task:
         ),
         options.recipe(TrainConfig.digits),
         lambda model: {"accuracy": accuracy(model, images, labels)},
+        partial(save_vit, class_names=[str(digit) for digit in range(10)]),
+    )
+
+
+def _folder(options: TrainOptions, device: torch.device) -> _Task:
+    train, val = train_and_validation(
+        options.folder, options.image_size, seed=options.seed
+    )
+    # A small model: a folder of one's own seldom holds many pictures.
+    config = ViTConfig.digits(
+        image_size=options.image_size,
+        patch_size=options.patch_size,
+        num_channels=3,
+        num_classes=len(train.classes),
+        drop_path=0.0,
+        dropout=options.dropout,
+    )
+    loader = partial(
+        DataLoader, batch_size=options.batch_size, num_workers=options.workers
+    )
+    to_validate = loader(val)
+
+    def evaluate(model: VisionTransformer) -> dict[str, float]:
+        found = evaluate_classifier(model, to_validate, top_k=(1,))
+        return {"accuracy": found.accuracy[1]}
+
+    return _Task(
+        VisionTransformer(config),
+        loader(
+            train,
+            shuffle=True,
+            drop_last=len(train) >= options.batch_size,
+            generator=torch.Generator().manual_seed(options.seed),
+        ),
+        options.recipe(
+            partial(TrainConfig, num_epochs=30, learning_rate=2e-3)
+        ),
+        evaluate,
+        partial(save_vit, class_names=train.classes),
     )
 
 
@@ -126,6 +193,11 @@ def _numerals(options: TrainOptions, device: torch.device) -> _Task:
         pair_batches(train, batch_size=options.batch_size, seed=options.seed),
         options.recipe(TrainConfig.numerals),
         evaluate,
+        partial(
+            save_transformer,
+            src_vocabulary=train.src_vocabulary,
+            tgt_vocabulary=train.tgt_vocabulary,
+        ),
     )
 
 
@@ -137,28 +209,37 @@ def _train(options: TrainOptions) -> None:
             outside their range, a device that is not there, and what
             `vitedu.training.fit` refuses.
     """
-    require.instance("options", options, TrainOptions)
     require.seed("seed", options.seed)
+    require.positive_int("batch_size", options.batch_size)
+    require.integer("workers", options.workers, at_least=0)
+    if options.out is not None and not options.out.parent.is_dir():
+        raise FileNotFoundError(
+            f"out must lie in a folder that exists, got {options.out}"
+        )
     device = choose_device(options.device)
     with _process_group(device):
         torch.manual_seed(options.seed)
         random.seed(options.seed)
         np.random.seed(options.seed % 2**32)
         make = {"digits": _digits, "numerals": _numerals}[options.task]
-        model, loader, config, evaluate = make(options, device)
-        model.to(device)
+        task = (_folder if options.folder else make)(options, device)
+        model = task.model.to(device)
         if options.recompute:
             recompute_blocks(model)
         if options.compile:
             model.compile()
         fit(
             model,
-            loader,
-            config,
-            evaluate=evaluate,
+            task.loader,
+            task.config,
+            evaluate=task.evaluate,
             checkpoint=options.checkpoint,
-            progress=_print,
+            checkpoint_every=options.checkpoint_every,
+            keep_best=options.keep_best,
+            progress=_printer(),
         )
+        if options.out is not None:
+            once_for_all(lambda: task.save(options.out, model))
 
 
 def main(args: list[str] | None = None) -> None:
@@ -183,14 +264,22 @@ def main(args: list[str] | None = None) -> None:
         raise SystemExit(f"error: {error}" if first else 1) from error
 
 
-def _print(history: History) -> None:
-    line = {
-        "epoch": history.num_epochs,
-        "loss": history.loss[-1],
-        "learning_rate": history.learning_rate[-1],
-    }
-    line |= {name: values[-1] for name, values in history.metrics.items()}
-    print(json.dumps(line), flush=True)
+def _printer() -> Callable[[History], None]:
+    """Return a function that prints the last epoch, and how long it took."""
+    times = [time.perf_counter()]
+
+    def report(history: History) -> None:
+        line = {
+            "epoch": history.num_epochs,
+            "loss": history.loss[-1],
+            "learning_rate": history.learning_rate[-1],
+        }
+        line |= {name: values[-1] for name, values in history.metrics.items()}
+        times.append(time.perf_counter())
+        line["seconds"] = round(times[-1] - times[-2], 1)
+        print(json.dumps(line), flush=True)
+
+    return report
 
 
 def _environment_rank() -> int:

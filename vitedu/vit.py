@@ -29,6 +29,7 @@ class VisionTransformer(nn.Module):
     Attributes are named as in timm: `patch_embed`, `cls_token`, `dist_token`,
     `pos_embed`, `blocks`, `norm`, `fc_norm`, `pre_logits`, `head`,
     `head_dist`. A token or head that the config leaves out is None.
+    `class_names` are words for the classes, where they are known.
 
     Args:
         config: Sizes, rates and choices.
@@ -46,6 +47,8 @@ class VisionTransformer(nn.Module):
         paper. Initial weights: see `initialise_vit`.
     Derived in: 13-vision-transformer, 14-training-a-vit
     """
+
+    class_names: tuple[str, ...] | None = None
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()
@@ -160,6 +163,7 @@ class VisionTransformer(nn.Module):
             TypeError, ValueError: `num_classes` is no integer of at least 0.
         """
         self.config = replace(self.config, num_classes=num_classes)
+        self.class_names = None
         self.head = self._new_head()
         if self.head_dist is not None:
             self.head_dist = self._new_head()

@@ -1,0 +1,124 @@
+"""What a saved model sees: ``python -m vitedu.predict FILE IMAGE...``."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+import tyro
+
+from vitedu import require
+from vitedu.devices import choose_device
+from vitedu.photographs import model_input, read_image
+from vitedu.pretrained import config_of, load_vit
+from vitedu.vit import VisionTransformer
+
+
+def predict(
+    model: VisionTransformer,
+    images: Sequence[str | os.PathLike],
+    *,
+    top_k: int = 5,
+) -> list[dict[str, float]]:
+    """Name what a model sees on pictures, and how sure it is.
+
+    Pictures are prepared as `ImageFolder` prepares them to validate. The
+    model is put into evaluation mode and stays in it.
+
+    Args:
+        model: Knows its `class_names`, as one that `load_vit` has read.
+        images: Paths of pictures.
+        top_k: How many classes to name.
+
+    Returns:
+        For each picture class -> probability, the likeliest first.
+
+    Raises:
+        TypeError, ValueError: An argument of another type; a `top_k` below 1;
+            a model without names, or not for square pictures in three
+            colours; what is not a whole picture.
+        FileNotFoundError: A picture is not there.
+    """
+    require.instance("model", model, VisionTransformer)
+    require.instance("images", images, tuple, list)
+    require.positive_int("top_k", top_k)
+    height, width = require.sides("image_size", model.config.image_size)
+    channels = model.config.num_channels
+    if height != width or channels != 3:
+        raise ValueError(
+            "model must be one for square pictures in three colours, got one "
+            f"for {height} x {width} in {channels}"
+        )
+    if model.class_names is None:
+        raise ValueError(
+            "model must know its class_names, which save_vit writes and "
+            "load_vit reads, got None"
+        )
+    like = next(model.parameters())
+    model.eval()
+    found = []
+    for path in images:
+        image = model_input(read_image(path), height)[None].to(like)
+        with torch.no_grad():
+            weights = model(image)[0].softmax(dim=-1)
+        likeliest = weights.topk(min(top_k, len(weights)))
+        found.append(
+            {
+                model.class_names[number]: weight
+                for weight, number in zip(
+                    likeliest.values.tolist(),
+                    likeliest.indices.tolist(),
+                    strict=True,
+                )
+            }
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class PredictOptions:
+    """Name what a saved model sees on pictures, and how sure it is.
+
+    Attributes:
+        file: The model, as ``vitedu.train --folder DIR --out FILE`` has
+            written it.
+        images: Pictures.
+        top_k: How many classes to name.
+        device: Where to compute; auto takes CUDA, else MPS, else the CPU.
+    """
+
+    file: tyro.conf.Positional[Path]
+    images: tyro.conf.Positional[tuple[Path, ...]]
+    top_k: int = 5
+    device: Literal["cpu", "cuda", "mps", "auto"] = "cpu"
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the program.
+
+    Args:
+        args: What stands behind its name; None takes the command line.
+
+    Raises:
+        SystemExit: Something was wrong; it says what.
+    """
+    options = tyro.cli(
+        PredictOptions, prog="python -m vitedu.predict", args=args
+    )
+    try:
+        if not options.images:
+            raise ValueError("images must be at least one, got none")
+        device = choose_device(options.device)
+        model = load_vit(options.file, config_of(options.file)).to(device)
+        for path in options.images:
+            [seen] = predict(model, [path], top_k=options.top_k)
+            words = (f"{name} {share:.3f}" for name, share in seen.items())
+            print(f"{path}: {', '.join(words)}", flush=True)
+    except (TypeError, ValueError, OSError) as error:
+        raise SystemExit(f"error: {error}") from error
+
+
+if __name__ == "__main__":
+    main()
