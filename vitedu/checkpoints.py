@@ -25,7 +25,7 @@ def write_checkpoint(
     holds a checksum, which the format itself does not have.
 
     Raises:
-        ValueError: There is something at `path` that is no file.
+        ValueError: There is something at `path` that is not a file.
         OSError: The folder does not exist, is read-only or full; an older
             file at `path` is untouched then.
     """
@@ -47,7 +47,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
     Raises:
         FileNotFoundError: There is no such file.
-        ValueError: The file is no checkpoint of this book, or is damaged.
+        ValueError: The file is not a checkpoint of this book, or is damaged.
     """
     path = require.path("path", path)
     if not path.is_file():

@@ -61,9 +61,9 @@ def digits(*, test_size: int = 360, seed: int = 0) -> Digits:
         seed: Which images are drawn; 0 to 2**32 - 1.
 
     Raises:
-        TypeError, ValueError: `seed` is no such integer; `test_size` is not
-            an integer that leaves at least one image of each digit on both
-            sides.
+        TypeError, ValueError: `seed` is not such an integer; `test_size` is
+            not an integer that leaves at least one image of each digit on
+            both sides.
 
     Source: Kaynak 1995 and Alpaydin & Kaynak 1998, the UCI collection
         "Optical Recognition of Handwritten Digits", its 1,797 test images of
@@ -117,8 +117,8 @@ class Augment:
         empty: What a pixel from outside the image holds.
 
     Raises:
-        TypeError, ValueError: A number outside its range; images that are no
-            floating-point tensor of four axes.
+        TypeError, ValueError: A number outside its range; images that are not
+            a floating-point tensor of four axes.
 
     Derived in: 14-training-a-vit
     """
@@ -208,9 +208,9 @@ def batches(
         augment: Varies each image anew in each epoch; None leaves them.
 
     Raises:
-        TypeError, ValueError: Images or labels that are no tensors of numbers
-            and integers, lengths that differ, a `batch_size` that is no
-            positive integer or larger than the data.
+        TypeError, ValueError: Images or labels that are not tensors of
+            numbers and integers, lengths that differ, a `batch_size` that is
+            not a positive integer or larger than the data.
     """
     require.rank("images", images, "image channel height width")
     require.floating("images", images)

@@ -52,8 +52,8 @@ def evaluate_classifier(
             more than k classes it is 1.
 
     Raises:
-        TypeError: An argument of another type; batches that are no tuples of
-            tensors; targets that are no integers; a model with two outputs.
+        TypeError: An argument of another type; batches that are not tuples of
+            tensors; targets that are not integers; a model with two outputs.
         ValueError: A k below 1; a loader without a sample; targets of other
             axes, or outside the classes; logits without a number (nan), or
             without a finite one that is the largest.
@@ -111,8 +111,8 @@ def checked_batch(batch: object, device: torch.device | None) -> list[Tensor]:
         device: Where to; None leaves them where they are.
 
     Raises:
-        TypeError: It is no tuple ``(*inputs, targets)`` of tensors, or the
-            targets are no integers.
+        TypeError: It is not a tuple ``(*inputs, targets)`` of tensors, or the
+            targets are not integers.
     """
     found = type(batch).__name__
     parts = batch if isinstance(batch, tuple | list) else []

@@ -190,8 +190,8 @@ def model_input(
 
     Raises:
         TypeError, ValueError: Other axes or not three colours (`rgb_pixels`
-            converts), pixels outside [0, 1], an `image_size` that is no
-            positive integer, a `crop_share` outside its range.
+            converts), pixels outside [0, 1], an `image_size` that is not
+            a positive integer, a `crop_share` outside its range.
 
     Source: Dosovitskiy et al. 2021, appendix B.1.1, fine-tunes at a square
         resolution; the steps are those of common evaluation code.

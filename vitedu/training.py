@@ -103,8 +103,8 @@ def fit(
             `evaluate` returns of another type.
         ValueError: An empty loader; a warm-up of one step or less; a model
             without anything to train; a checkpoint of another run, truncated,
-            or no checkpoint at all; a loader that none could bring back. The
-            model is unchanged then. No `evaluate` for `keep_best`, or no
+            or not a checkpoint at all; a loader that none could bring back.
+            The model is unchanged then. No `evaluate` for `keep_best`, or no
             finite number from it; no `checkpoint` for `checkpoint_every`.
             Targets of other axes than the logits, or
             outside the classes; a batch in which none counts; more or fewer
@@ -339,7 +339,7 @@ class _Trainer:
             targets.flatten(),
             ignore_index=self.ignored,
             label_smoothing=self.config.label_smoothing,
-            # The mean over no place at all would be no number.
+            # The mean over no place at all would not be a number.
             reduction="mean" if count else "sum",
         )
         # Processes average their gradients; what is wanted is the sum.
