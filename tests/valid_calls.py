@@ -40,7 +40,6 @@ from vitedu import (
     attention,
     attribution,
     baselines,
-    block_config,
     canvases,
     checkpoints,
     checks,
@@ -77,7 +76,6 @@ from vitedu import (
     recomputation,
     sequences,
     sinusoids,
-    train_config,
     training,
     transformer,
     vit,
@@ -163,7 +161,7 @@ PAIRS = sequences.Pairs(
     tgt_vocabulary=LETTERS,
 )
 LOADER = DataLoader(TensorDataset(torch.eye(4), torch.arange(4)), batch_size=2)
-RECIPE = train_config.TrainConfig(num_epochs=3)
+RECIPE = config.TrainConfig(num_epochs=3)
 # A warm-up of one step of ten, of less; more steps than a float counts.
 TOO_FEW_STEPS = [replace(RECIPE, num_epochs=n, warmup=0.1) for n in (5, 1)]
 TOO_MANY_STEPS = [replace(RECIPE, num_epochs=n) for n in (2**53, 10**400)]
@@ -490,9 +488,7 @@ CALLS = {
         num_classes=(3, size()),
         width=(4, size()),
     ),
-    "block_config.BlockConfig": call(
-        block_config.BlockConfig, **block_fields()
-    ),
+    "config.BlockConfig": call(config.BlockConfig, **block_fields()),
     "cache.KeyValueCache.append": call(
         lambda k, v: filled_cache().append(k, v),
         k=(draw(BATCH, HEADS, 1, DIM), floats(0, 1, 3, exact=True)),
@@ -587,7 +583,7 @@ CALLS = {
         counting.parameter_counts,
         config=(
             VIT,
-            both(not_a(), values(RECIPE, block_config.BlockConfig())),
+            both(not_a(), values(RECIPE, config.BlockConfig())),
         ),
     ),
     "counting.head_widths": call(
@@ -1245,8 +1241,8 @@ CALLS = {
         base=(100.0, number(above=0)),
         axes=(1, size()),
     ),
-    "train_config.TrainConfig": call(
-        train_config.TrainConfig,
+    "config.TrainConfig": call(
+        config.TrainConfig,
         num_epochs=(3, size()),
         learning_rate=(0.1, number(above=0)),
         warmup=(0.2, number(above=0, below=1)),
@@ -1502,8 +1498,7 @@ EXEMPT = {
     "hypotheses.collect": INSIDE,
     "weight_formats": INSIDE,
     "weight_files.WeightFile": INSIDE,
-    "block_config.size_field": INSIDE,
-    "block_config.count_field": INSIDE,
+    "fields": "the rules of configs; see test_fields",
     "plots.label_line": "matplotlib's own arguments",
     "plots.baseline": "matplotlib's own arguments",
     "plots.lines": "matplotlib's own arguments",
@@ -1518,6 +1513,6 @@ EXEMPT = {
     "sequences.PairBatch": "pair_batches makes it",
     "config.TransformerConfig.big": "as base",
     "config.TransformerConfig.numerals": "as base",
-    "train_config.TrainConfig.digits": "as TrainConfig",
-    "train_config.TrainConfig.numerals": "as TrainConfig",
+    "config.TrainConfig.digits": "as TrainConfig",
+    "config.TrainConfig.numerals": "as TrainConfig",
 }

@@ -16,9 +16,8 @@ Positions and patches
     patches            from an image to a sequence of patches, and back
 
 Models
-    block_config       what the configs of both models have in common
-    train_config       optimiser, schedule and epochs of a run
-    config             sizes, rates and choices of a model, with presets
+    fields             rules that stand with the fields of a config
+    config             what a model or a training run is made of, with presets
     transformer        the encoder-decoder Transformer of 2017
     initialisation     how the weights of a Vision Transformer start
     vit                the Vision Transformer

@@ -14,6 +14,7 @@ from torch.utils.data import Dataset
 
 from vitedu import require
 from vitedu.data import digits
+from vitedu.fields import check_fields, count, ruled, size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,21 +55,15 @@ class Canvases(Dataset):
     """
 
     part: Literal["train", "test"] = "train"
-    num_images: int = 10_000
-    side: int = 32
-    digit_side: int = 16
-    num_fragments: int = 6
-    fragment_side: int = 5
-    seed: int = 0
+    num_images: int = size(10_000)
+    side: int = size(32)
+    digit_side: int = ruled(require.integer, 16, at_least=8)
+    num_fragments: int = count(6)
+    fragment_side: int = size(5)
+    seed: int = count(0)
 
     def __post_init__(self) -> None:
-        require.choice("part", self.part, ("train", "test"))
-        require.positive_int("num_images", self.num_images)
-        require.positive_int("side", self.side)
-        require.integer("digit_side", self.digit_side, at_least=8)
-        require.integer("num_fragments", self.num_fragments, at_least=0)
-        require.positive_int("fragment_side", self.fragment_side)
-        require.integer("seed", self.seed, at_least=0)
+        check_fields(self)
         if 2 * self.fragment_side > self.digit_side:
             raise ValueError(
                 "fragment_side must be at most half of digit_side = "

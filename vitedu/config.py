@@ -1,13 +1,126 @@
 """What a model or a training run is made of: frozen, checked, with presets."""
 
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from vitedu import require
-from vitedu.block_config import BlockConfig, count_field, size_field
-from vitedu.train_config import TrainConfig
+from vitedu.fields import check_fields, count, number, rate, ruled, size
 
-__all__ = ["BlockConfig", "TrainConfig", "TransformerConfig", "ViTConfig"]
+
+@dataclass(frozen=True, kw_only=True)
+class BlockConfig:
+    """What the blocks of a Transformer and of a ViT have in common.
+
+    Every field is checked when the object is made, so that a model never
+    meets a config that cannot work.
+
+    Attributes:
+        d_model: Width of a token.
+        num_layers: Blocks of a stack.
+        num_heads: Attention heads per block.
+        head_dim: Width of a query and a key of one head; None means
+            d_model // num_heads, which then has to come out even.
+        value_dim: Width of a value of one head; None means `head_dim`.
+        d_ff: Hidden width of the feed-forward network.
+        activation: What stands between its two linear maps.
+        norm_first: True normalises what enters a residual branch (pre-norm),
+            False normalises after the sum (post-norm).
+        layer_norm_eps: Epsilon inside every layer normalisation.
+        qkv_bias: Whether the q, k, v projection has a bias.
+        proj_bias: Whether the output projection of attention has one.
+        scale: Factor on the scores; None means head_dim ** -0.5.
+        dropout: Rate at the end of every residual branch, in [0, 1).
+        attention_dropout: Rate on the attention weights, in [0, 1).
+        activation_dropout: Rate after the activation, in [0, 1); None means
+            `dropout`.
+        embedding_dropout: Rate after the positions are added, in [0, 1); None
+            means `dropout`.
+        drop_path: Rate of stochastic depth in the last block; it grows
+            linearly from 0 in the first; in [0, 1).
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range, or two do not fit.
+
+    Source: table 1 of Dosovitskiy et al. 2021 and table 3 of Vaswani et al.
+        2017 name the sizes; `drop_path` is Huang et al. 2016.
+    """
+
+    d_model: int = size(768)
+    num_layers: int = size(12)
+    num_heads: int = size(12)
+    head_dim: int | None = size(None)
+    value_dim: int | None = size(None)
+    d_ff: int = size(3072)
+    activation: Literal["gelu", "relu"] = "gelu"
+    norm_first: bool = True
+    layer_norm_eps: float = number(1e-6, above=0)
+    qkv_bias: bool = True
+    proj_bias: bool = True
+    scale: float | None = None
+    dropout: float = rate(0.0)
+    attention_dropout: float = rate(0.0)
+    activation_dropout: float | None = rate(None)
+    embedding_dropout: float | None = rate(None)
+    drop_path: float = rate(0.0)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        self.validate()
+
+    def validate(self) -> None:
+        """Check what joins two fields; each by itself is in order already.
+
+        A subclass extends it, and calls that of its base class.
+
+        Raises:
+            ValueError: Two fields do not fit.
+        """
+        if self.head_dim is None:
+            require.divisible(
+                "d_model", self.d_model, "num_heads", self.num_heads
+            )
+
+    @property
+    def head_widths(self) -> tuple[int, int]:
+        """Return (head_dim, value_dim), with None replaced by its meaning."""
+        head_dim = self.head_dim or self.d_model // self.num_heads
+        return head_dim, self.value_dim or head_dim
+
+    @property
+    def attention(self) -> dict[str, Any]:
+        """The arguments of `MultiHeadAttention`, by name."""
+        names = ("d_model", "num_heads", "head_dim", "value_dim", "qkv_bias")
+        names += ("proj_bias", "scale", "attention_dropout", "dropout")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def feed_forward(self) -> dict[str, Any]:
+        """The arguments of `FeedForward`, by name."""
+        names = ("d_model", "d_ff", "activation")
+        names += ("activation_dropout", "dropout")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def residual(self) -> dict[str, Any]:
+        """The arguments that every block of a stack shares, by name."""
+        return {
+            "norm_first": self.norm_first,
+            "layer_norm_eps": self.layer_norm_eps,
+        }
+
+    @property
+    def drop_path_rates(self) -> list[float]:
+        """The rate of each block: from 0 in equal steps to `drop_path`."""
+        steps = max(self.num_layers - 1, 1)
+        return [i * self.drop_path / steps for i in range(self.num_layers)]
+
+    @property
+    def first_dropout(self) -> float:
+        """The rate after the positions are added."""
+        if self.embedding_dropout is None:
+            return self.dropout
+        return self.embedding_dropout
 
 
 def _family(
@@ -76,21 +189,21 @@ class ViTConfig(BlockConfig):
     Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
-    image_size: int | tuple[int, int] = 224
-    patch_size: int | tuple[int, int] = 16
-    num_channels: int = size_field(3)
-    num_classes: int = count_field(1000)
+    image_size: int | tuple[int, int] = ruled(require.sides, 224)
+    patch_size: int | tuple[int, int] = ruled(require.sides, 16)
+    num_channels: int = size(3)
+    num_classes: int = count(1000)
     patch_method: Literal["convolution", "linear"] = "convolution"
     patch_norm: bool = False
     positions: Literal["learned", "sinusoidal", "none"] = "learned"
-    position_std: float = 0.02
-    class_token_std: float = 0.0
+    position_std: float = number(0.02, at_least=0)
+    class_token_std: float = number(0.0, at_least=0)
     pool: Literal["class_token", "mean", "mean_patches", "mean_all"] = (
         "class_token"
     )
     pool_norm: Literal["before", "after"] = "before"
     distilled: bool = False
-    representation_size: int | None = size_field(None)
+    representation_size: int | None = size(None)
     weights_init: Literal["xavier", "truncated_normal", "pytorch"] = "xavier"
 
     def __post_init__(self) -> None:
@@ -99,8 +212,9 @@ class ViTConfig(BlockConfig):
             if isinstance(getattr(self, name), list):
                 # As JSON has it; a config is to be hashed and compared.
                 object.__setattr__(self, name, tuple(getattr(self, name)))
-        require.number("position_std", self.position_std, at_least=0)
-        require.number("class_token_std", self.class_token_std, at_least=0)
+
+    def validate(self) -> None:
+        super().validate()
         for i in (0, 1):
             require.divisible(
                 "image_size",
@@ -204,30 +318,30 @@ class TransformerConfig(BlockConfig):
     Derived in: 09-transformer
     """
 
-    d_model: int = size_field(512)
-    num_layers: int = size_field(6)
-    num_heads: int = size_field(8)
-    d_ff: int = size_field(2048)
+    d_model: int = 512
+    num_layers: int = 6
+    num_heads: int = 8
+    d_ff: int = 2048
     activation: Literal["gelu", "relu"] = "relu"
     norm_first: bool = False
     qkv_bias: bool = False
     proj_bias: bool = False
     dropout: float = 0.1
     activation_dropout: float | None = 0.0
-    src_vocab_size: int = size_field(MISSING)
-    tgt_vocab_size: int = size_field(MISSING)
-    src_pad_id: int = count_field(0)
-    tgt_pad_id: int = count_field(0)
+    src_vocab_size: int = size()
+    tgt_vocab_size: int = size()
+    src_pad_id: int = count(0)
+    tgt_pad_id: int = count(0)
     positions: Literal["sinusoidal", "learned", "none"] = "sinusoidal"
-    max_len: int | None = size_field(None)
+    max_len: int | None = size(None)
     tie_output: bool = True
     tie_source: bool = True
     embedding_scale: Literal["embedding", "logits", "none"] = "embedding"
     embedding_norm: bool = False
     final_norm: bool | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def validate(self) -> None:
+        super().validate()
         for side in ("src", "tgt"):
             pad, vocabulary = f"{side}_pad_id", f"{side}_vocab_size"
             if getattr(self, pad) >= getattr(self, vocabulary):
@@ -292,3 +406,92 @@ class TransformerConfig(BlockConfig):
             "dropout": 0.3,
         }
         return cls.base(**(sizes | changes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """How a model is trained: AdamW with a one-cycle learning rate.
+
+    Attributes:
+        num_epochs: Passes over the training data.
+        learning_rate: The highest rate, reached after the warm-up.
+        warmup: Share of the steps in which the rate rises, in (0, 1).
+        weight_decay: Decoupled decay of the weights of linear maps and
+            convolutions; see `decay_all`.
+        label_smoothing: Share of the target spread over all classes, in
+            [0, 1).
+        max_grad_norm: Longer gradients are shortened to this length.
+        pad_id: Places with this target are padding and do not count; None
+            means that all count.
+        accumulation: Micro-batches into which each batch is cut, in each
+            process. Gradients, steps and losses stay those of the whole
+            batch, up to rounding and to what is drawn at random; the memory
+            for activations is that of one part.
+        precision: Type of number in which outputs are computed, by
+            `torch.autocast`: "float32" or "bfloat16". Weights, gradients,
+            the optimiser and the loss stay in the dtype of the weights.
+        decay_all: Let every parameter decay. If not, these are spared:
+            biases and norms, that is, all with fewer than two axes; learned
+            tokens and positions, known by their names; tables of embeddings,
+            also where they serve as the output map.
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range.
+
+    Source: Loshchilov & Hutter 2019 (AdamW); Smith & Topin 2018 (one cycle).
+    Deviates: AdamW's paper decays every parameter, which `decay_all` does;
+        what is spared without it is what timm spares, and the embeddings
+        besides, as in the code of ViT's authors (big_vision). The schedule
+        is PyTorch's `OneCycleLR`: half a wave of a cosine each way, from
+        1/25 of the highest rate and down to 1/10,000 of that; while the rate
+        rises, beta1 of AdamW falls from 0.95 to 0.85, and it rises again
+        while the rate falls. ViT's authors warm up on a straight line
+        and leave beta1 alone.
+    Derived in: 14-training-a-vit
+    """
+
+    num_epochs: int = size()
+    learning_rate: float = number(1e-3, above=0)
+    warmup: float = number(0.2, above=0, below=1)
+    weight_decay: float = number(0.05, at_least=0)
+    label_smoothing: float = rate(0.0)
+    max_grad_norm: float = number(1.0, above=0)
+    pad_id: int | None = count(None)
+    accumulation: int = size(1)
+    precision: Literal["float32", "bfloat16"] = "float32"
+    decay_all: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @classmethod
+    def digits(cls, **changes) -> Self:
+        """The recipe of chapter 14; chosen on validation images only.
+
+        Every parameter decays: the stored results were computed so.
+        """
+        recipe = {
+            "num_epochs": 28,
+            "learning_rate": 4e-3,
+            "weight_decay": 0.2,
+            "label_smoothing": 0.05,
+            "decay_all": True,
+        }
+        return cls(**(recipe | changes))
+
+    @classmethod
+    def numerals(cls, **changes) -> Self:
+        """The recipe of chapter 9, for batches of 64 of 5,000 pairs.
+
+        Every parameter decays: the stored results were computed so.
+        """
+        recipe = {
+            "num_epochs": 20,
+            "learning_rate": 3e-3,
+            "warmup": 0.1,
+            "weight_decay": 0.01,
+            "pad_id": 0,
+            "decay_all": True,
+        }
+        return cls(**(recipe | changes))

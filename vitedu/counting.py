@@ -1,7 +1,6 @@
 """How many parameters a model has, part by part, from its config alone."""
 
-from vitedu.block_config import BlockConfig
-from vitedu.config import TransformerConfig, ViTConfig
+from vitedu.config import BlockConfig, TransformerConfig, ViTConfig
 
 
 def parameter_counts(config: ViTConfig | TransformerConfig) -> dict[str, int]:

@@ -5,8 +5,7 @@ there is (softmax, normalisations, sums) takes time, but few operations.
 """
 
 from vitedu import require
-from vitedu.block_config import BlockConfig
-from vitedu.config import TransformerConfig, ViTConfig
+from vitedu.config import BlockConfig, TransformerConfig, ViTConfig
 from vitedu.counting import head_widths
 
 
