@@ -17,6 +17,7 @@ from benchmarks import (
     builds,
     decoding,
     explorers,
+    input_checks,
     lighthouse,
     models,
     page_weight,
@@ -34,6 +35,10 @@ PARTS: dict[str, tuple[str, Part]] = {
     "decoding": (
         "Decoding: processor time with a cache",
         lambda options: decoding.rows(),
+    ),
+    "checks": (
+        "Checks of inputs: time of a pass with them, without them 1",
+        lambda options: input_checks.rows(),
     ),
     "weight": (
         "Pages: first visit, after gzip",

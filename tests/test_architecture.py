@@ -17,8 +17,7 @@ CHAPTERS = {
 # imported everywhere. A new module needs a row here.
 MAY_IMPORT = {
     "__init__": "",
-    "require_tensors": "",
-    "require": "require_tensors",
+    "require": "",
     "fields": "",
     "config": "fields",
     "masks": "",
@@ -240,7 +239,7 @@ def test_chapters_define_no_name_of_the_library(chapter):
     names = {
         node.name
         for path in MODULES
-        if path.stem not in ("require", "require_tensors")
+        if path.stem != "require"
         for node in public(parse(path))
     }
     for code in cells(chapter, "code"):

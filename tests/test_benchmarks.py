@@ -4,14 +4,25 @@ import json
 import os
 from types import SimpleNamespace
 
+import jaxtyping
 import nbformat
 import pytest
+import torch
 import yaml
 
-from benchmarks import builds, explorers, lighthouse, models, peers, table
+from benchmarks import (
+    builds,
+    explorers,
+    input_checks,
+    lighthouse,
+    models,
+    peers,
+    table,
+)
 from benchmarks.__main__ import PARTS, measure
 from benchmarks.table import Row
 from vitedu.config import ViTConfig
+from vitedu.masks import padding_mask
 
 
 def make(ours: float, theirs: float, **others) -> Row:
@@ -125,6 +136,28 @@ def test_models_are_compared_with_every_peer(monkeypatch):
     both = [(f": {task}", peer) for task in tasks for peer in found]
     half = [(f", bfloat16: {task}", "timm") for task in ("infer", "train")]
     assert cases == both + half
+
+
+def test_checks_of_inputs_are_taken_out_and_put_back(monkeypatch):
+    # The clock is replaced: a call takes 2 s where its input is refused.
+    now = [0]
+
+    def run():
+        try:
+            padding_mask(torch.ones(1, 2), 0)
+            now[0] += 1
+        except TypeError:
+            now[0] += 2
+
+    monkeypatch.setattr(input_checks, "ROUNDS", 3)
+    monkeypatch.setattr(input_checks.time, "process_time", lambda: now[0])
+    jaxtyping.config.update("jaxtyping_disable", True)
+    row = input_checks.row("w", run)
+    before = now[0]
+    run()
+    jaxtyping.config.update("jaxtyping_disable", False)
+    assert (row.ours, row.theirs) == (2, 1.03)
+    assert now[0] == before + 2
 
 
 def test_an_explorer_is_as_slow_as_its_slowest_control():

@@ -360,8 +360,8 @@ MUTANTS = [
     Mutant(
         "padding of the source seen by the decoder",
         "transformer",
-        "padding_mask(src, self.config.src_pad_id),\n            cache,",
-        "None,\n            cache,",
+        "padding_mask(src, self.config.src_pad_id),\n                cache,",
+        "None,\n                cache,",
         HF_TRANSFORMER,
     ),
     Mutant(

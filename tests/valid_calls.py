@@ -1461,7 +1461,6 @@ RESULT = "holds what the library made"
 INSIDE = "the inside of what is listed"
 EXEMPT = {
     "require": "the rules themselves; see test_require",
-    "require_tensors": "the rules themselves; see test_require",
     "choices": "see test_notebook, which asks through predict",
     "grading": "judges any answer; see test_grading",
     "progress.Progress": RESULT,

@@ -71,7 +71,6 @@ Counting and looking inside
 
 Tools of the book
     page_weights       a trained Transformer, as a page computes with it
-    require_tensors    the rules that tensors obey
     require            the rules that arguments obey
     plots              one look for every figure
     choices            a question, and what is said to each answer

@@ -88,9 +88,10 @@ def scaled_dot_product_attention(
     Deviates: Dropout on the weights is from the authors' code, not the paper.
     Derived in: 03-scaled-dot-product-attention
     """
-    _check(q, k, v, mask, scale)
-    require.rate("dropout", dropout)
-    require.function("record", record, optional=True)
+    if require.inputs.unchecked:
+        _check(q, k, v, mask, scale)
+        require.rate("dropout", dropout)
+        require.function("record", record, optional=True)
     small = q.device.type == "cpu" and q.shape[2] * k.shape[2] <= _SMALL_MAP
     if small or record is not None:
         weights = _weights(q, k, mask, scale)
@@ -212,14 +213,13 @@ class MultiHeadAttention(nn.Module):
         it and attends to all of them; cross-attention fills it from `memory`
         once and reads it from then on.
         """
-        require.tokens("x", x, self.d_model, self.qkv)
-        require.instance("cache", cache, KeyValueCache, optional=True)
+        if require.inputs.unchecked:
+            _check_inputs(self, x, memory, cache)
         if memory is None:
             q, k, v = self._project_qkv(x)
             if cache is not None:
                 k, v = cache.append(k, v)
         else:
-            _check_memory(memory, x, self, cache)
             q = self._project_q(x)
             k, v = self._read(memory, cache)
         dropout = self.attention_dropout if self.training else 0.0
@@ -312,12 +312,16 @@ def _check_options(
     require.rate("dropout", dropout)
 
 
-def _check_memory(
-    memory: Tensor,
-    x: Tensor,
+def _check_inputs(
     layer: MultiHeadAttention,
+    x: Tensor,
+    memory: Tensor | None,
     cache: KeyValueCache | None,
 ) -> None:
+    require.tokens("x", x, layer.d_model, layer.qkv)
+    require.instance("cache", cache, KeyValueCache, optional=True)
+    if memory is None:
+        return
     require.tokens("memory", memory, layer.d_model, layer.qkv)
     if memory.shape[0] != x.shape[0]:
         raise ValueError(

@@ -60,7 +60,8 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch token d_model"]
     ) -> Float[Tensor, "batch token d_model"]:
-        require.tokens("x", x, self.d_model, self.fc1)
+        if require.inputs.unchecked:
+            require.tokens("x", x, self.d_model, self.fc1)
         hidden = self.drop1(self.act(self.fc1(x)))
         return self.drop2(self.fc2(hidden))
 
@@ -89,7 +90,8 @@ class DropPath(nn.Module):
         self.rate = rate
 
     def forward(self, x: Float[Tensor, "batch ..."]) -> Tensor:
-        require.instance("x", x, Tensor)
+        if require.inputs.unchecked:
+            require.instance("x", x, Tensor)
         if not self.training or self.rate == 0:
             return x
         shape = (x.shape[0],) + (1,) * (x.ndim - 1)
@@ -149,7 +151,8 @@ class EncoderBlock(nn.Module):
         x: Float[Tensor, "batch token d_model"],
         mask: Bool[Tensor, "#batch #heads #token token"] | None = None,
     ) -> Float[Tensor, "batch token d_model"]:
-        require.tokens("x", x, self.attn.d_model, self.norm1)
+        if require.inputs.unchecked:
+            require.tokens("x", x, self.attn.d_model, self.norm1)
         if self.norm_first:
             x = x + self.drop_path(self.attn(self.norm1(x), mask=mask))
             return x + self.drop_path(self.mlp(self.norm2(x)))
@@ -218,8 +221,8 @@ class DecoderBlock(nn.Module):
         With a `cache` (self, cross), `x` holds the new tokens only; `mask`
         then has a key for every token so far.
         """
-        require.tokens("x", x, self.attn.d_model, self.norm1)
-        if cache is not None:
+        if require.inputs.unchecked:
+            require.tokens("x", x, self.attn.d_model, self.norm1)
             _require_pair(cache)
         own, other = (None, None) if cache is None else cache
         if self.norm_first:
@@ -284,8 +287,10 @@ def _require_parts(mlp: FeedForward, **attentions: MultiHeadAttention) -> None:
             )
 
 
-def _require_pair(cache: tuple[KeyValueCache, KeyValueCache]) -> None:
-    require.instance("cache", cache, tuple)
+def _require_pair(cache: tuple[KeyValueCache, KeyValueCache] | None) -> None:
+    require.instance("cache", cache, tuple, optional=True)
+    if cache is None:
+        return
     if len(cache) != 2:
         raise ValueError(f"cache must be (self, cross), got {cache!r}")
     for i, part in enumerate(cache):

@@ -31,8 +31,9 @@ def causal_mask(
     >>> causal_mask(3)[0, 0].int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
-    require.positive_int("length", length)
-    require.device("device", device)
+    if require.inputs.unchecked:
+        require.positive_int("length", length)
+        require.device("device", device)
     ones = torch.ones(length, length, dtype=torch.bool, device=device)
     return ones.tril()[None, None]
 
@@ -62,9 +63,10 @@ def padding_mask(
     >>> (padding_mask(tokens, pad_id=0) & causal_mask(3)).shape
     torch.Size([2, 1, 3, 3])
     """
-    require.rank("tokens", tokens, "batch key")
-    require.integers("tokens", tokens)
-    require.integer("pad_id", pad_id)
+    if require.inputs.unchecked:
+        require.rank("tokens", tokens, "batch key")
+        require.integers("tokens", tokens)
+        require.integer("pad_id", pad_id)
     return (tokens != pad_id)[:, None, None, :]
 
 

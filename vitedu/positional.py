@@ -75,8 +75,9 @@ class SinusoidalPositionEncoding(_Tabulated):
         self, tokens: Float[Tensor, "batch position d_model"], start: int = 0
     ) -> Float[Tensor, "batch position d_model"]:
         """Add rows `start`, start + 1 and so on to the tokens."""
-        _check_tokens(tokens, self.d_model)
-        require.integer("start", start, at_least=0)
+        if require.inputs.unchecked:
+            _check_tokens(tokens, self.d_model)
+            require.integer("start", start, at_least=0)
         stop = start + tokens.shape[1]
         known = len(self._table)
         if _is_exporting() or torch.jit.is_tracing():
@@ -200,11 +201,15 @@ class LearnedPositionEmbedding(nn.Module):
     ) -> Float[Tensor, "batch position d_model"]:
         """Add all vectors, or those from `start` on if it is given."""
         _, positions, d_model = self.weight.shape
-        _check_tokens(tokens, d_model, positions if start is None else None)
-        require.dtype_of("tokens", tokens, self)
+        if require.inputs.unchecked:
+            _check_tokens(
+                tokens, d_model, positions if start is None else None
+            )
+            require.dtype_of("tokens", tokens, self)
         if start is None:
             return tokens + self.weight
-        require.integer("start", start, at_least=0)
+        if require.inputs.unchecked:
+            require.integer("start", start, at_least=0)
         stop = start + tokens.shape[1]
         if stop > positions:
             raise ValueError(

@@ -57,7 +57,8 @@ class TokenEmbedding(nn.Module):
         self, ids: Int[Tensor, "batch token"], start: int = 0
     ) -> Float[Tensor, "batch token d_model"]:
         """Embed `ids`, the first of which stands at position `start`."""
-        require.ids("ids", ids, self.vocab_size)
+        if require.inputs.unchecked:
+            require.ids("ids", ids, self.vocab_size)
         x = self.tokens(ids) * self.scale
         if self.positions is not None:
             x = self.positions(x, start)
@@ -145,7 +146,8 @@ class Decoder(nn.Module):
         With a `cache`, `x` holds the new tokens only; `mask` then has a key
         for every token so far.
         """
-        require.instance("cache", cache, DecoderCache, optional=True)
+        if require.inputs.unchecked:
+            require.instance("cache", cache, DecoderCache, optional=True)
         caches = [None] * len(self.blocks) if cache is None else cache.blocks
         if len(caches) != len(self.blocks):
             raise ValueError(
@@ -206,15 +208,32 @@ class Transformer(TiedTable):
         In training, `tgt` is the right sentence without its last token
         (teacher forcing): all positions are predicted at once.
         """
-        return self.decode(tgt, self.encode(src), src)
+        for name, ids in (("src", src), ("tgt", tgt)):
+            require.rank(name, ids, f"batch {name}")
+            require.integers(name, ids)
+        if src.shape[0] != tgt.shape[0]:
+            raise ValueError(
+                "src and tgt must have one batch, "
+                f"got {src.shape[0]} and {tgt.shape[0]}"
+            )
+        try:
+            with require.inputs.checked():
+                return self.decode(tgt, self.encode(src), src)
+        except IndexError:
+            # A table looks at each id anyway, but does not say whose it is.
+            require.ids("src", src, self.config.src_vocab_size)
+            require.ids("tgt", tgt, self.config.tgt_vocab_size)
+            raise
 
     def encode(
         self, src: Int[Tensor, "batch src"]
     ) -> Float[Tensor, "batch src d_model"]:
         """Return the encoder's output, the memory that the decoder reads."""
-        require.ids("src", src, self.config.src_vocab_size)
-        x = self.src_embed(src)
-        return self.encoder(x, padding_mask(src, self.config.src_pad_id))
+        if require.inputs.unchecked:
+            require.ids("src", src, self.config.src_vocab_size)
+        with require.inputs.checked():
+            x = self.src_embed(src)
+            return self.encoder(x, padding_mask(src, self.config.src_pad_id))
 
     def decode(
         self,
@@ -232,35 +251,18 @@ class Transformer(TiedTable):
             cache: What earlier calls computed for this memory, which is
                 not read again; None computes all.
         """
-        require.ids("tgt", tgt, self.config.tgt_vocab_size)
-        require.ids("src", src, self.config.src_vocab_size)
-        require.tokens("memory", memory, self.config.d_model, self.generator)
-        require.instance("cache", cache, DecoderCache, optional=True)
-        if src.shape != memory.shape[:2] or tgt.shape[0] != src.shape[0]:
-            raise ValueError(
-                "tgt, memory and src must have one batch, memory and src one "
-                f"length, got shapes {tuple(tgt.shape)}, "
-                f"{tuple(memory.shape)} and {tuple(src.shape)}"
-            )
+        if require.inputs.unchecked:
+            _check_decoding(self, tgt, memory, src, cache)
         start = 0 if cache is None else len(cache)
-        if tgt.shape[1] <= start:
-            raise ValueError(
-                f"tgt must hold more than the {start} tokens decoded so far, "
-                f"got {tgt.shape[1]}"
+        with require.inputs.checked():
+            past = causal_mask(tgt.shape[1], device=tgt.device)[:, :, start:]
+            x = self.decoder(
+                self.tgt_embed(tgt[:, start:], start),
+                memory,
+                past & padding_mask(tgt, self.config.tgt_pad_id),
+                padding_mask(src, self.config.src_pad_id),
+                cache,
             )
-        if start and cache.memory_shape != memory.shape[:2]:
-            raise ValueError(
-                "memory must have the (batch, length) of the cache, "
-                f"{cache.memory_shape}, got {tuple(memory.shape[:2])}"
-            )
-        past = causal_mask(tgt.shape[1], device=tgt.device)[:, :, start:]
-        x = self.decoder(
-            self.tgt_embed(tgt[:, start:], start),
-            memory,
-            past & padding_mask(tgt, self.config.tgt_pad_id),
-            padding_mask(src, self.config.src_pad_id),
-            cache,
-        )
         logits = self.generator(x)
         if self.config.embedding_scale == "logits":
             return logits * self.config.d_model**-0.5
@@ -283,6 +285,36 @@ class Transformer(TiedTable):
             nn.init.normal_(table.weight, std=1 if shrunk else width**-0.5)
             # The row of the padding was zero before it was drawn anew.
             table.weight.data[table.padding_idx] = 0
+
+
+def _check_decoding(
+    model: Transformer,
+    tgt: Tensor,
+    memory: Tensor,
+    src: Tensor,
+    cache: DecoderCache | None,
+) -> None:
+    require.ids("tgt", tgt, model.config.tgt_vocab_size)
+    require.ids("src", src, model.config.src_vocab_size)
+    require.tokens("memory", memory, model.config.d_model, model.generator)
+    require.instance("cache", cache, DecoderCache, optional=True)
+    if src.shape != memory.shape[:2] or tgt.shape[0] != src.shape[0]:
+        raise ValueError(
+            "tgt, memory and src must have one batch, memory and src one "
+            f"length, got shapes {tuple(tgt.shape)}, "
+            f"{tuple(memory.shape)} and {tuple(src.shape)}"
+        )
+    start = 0 if cache is None else len(cache)
+    if tgt.shape[1] <= start:
+        raise ValueError(
+            f"tgt must hold more than the {start} tokens decoded so far, "
+            f"got {tgt.shape[1]}"
+        )
+    if start and cache.memory_shape != memory.shape[:2]:
+        raise ValueError(
+            "memory must have the (batch, length) of the cache, "
+            f"{cache.memory_shape}, got {tuple(memory.shape[:2])}"
+        )
 
 
 def _positions(config: TransformerConfig) -> nn.Module | None:

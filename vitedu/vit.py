@@ -116,8 +116,9 @@ class VisionTransformer(nn.Module):
         mask = self._visible(patch_mask, x.shape[0])
         if mask is not None:
             mask = mask[:, None, None, :]  # keys only, the same in all heads
-        for block in self.blocks:
-            x = block(x, mask)
+        with require.inputs.checked():
+            for block in self.blocks:
+                x = block(x, mask)
         return self.norm(x)
 
     def embed(
