@@ -48,6 +48,7 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 	rm -rf $(SITE) _build/.doctrees _build/jupyter_execute
 	$(PYTEST) --nbmake-timeout=900 --ignore=tests/site chapters tests
 	$(PYTEST) tests/site

@@ -125,7 +125,8 @@ def _check(
 ) -> None:
     require.queries_keys_values(q, k, v)
     if mask is not None:
-        check_mask(mask, *q.shape[:3], k.shape[-2])
+        batch, heads, query, _ = q.shape
+        check_mask(mask, batch, heads, query, k.shape[-2])
     if scale is not None:
         require.number("scale", scale)
 

@@ -90,15 +90,15 @@ class BlockConfig:
     @property
     def attention(self) -> dict[str, Any]:
         """The arguments of `MultiHeadAttention`, by name."""
-        names = ("d_model", "num_heads", "head_dim", "value_dim", "qkv_bias")
-        names += ("proj_bias", "scale", "attention_dropout", "dropout")
+        names = ["d_model", "num_heads", "head_dim", "value_dim", "qkv_bias"]
+        names += ["proj_bias", "scale", "attention_dropout", "dropout"]
         return {name: getattr(self, name) for name in names}
 
     @property
     def feed_forward(self) -> dict[str, Any]:
         """The arguments of `FeedForward`, by name."""
-        names = ("d_model", "d_ff", "activation")
-        names += ("activation_dropout", "dropout")
+        names = ["d_model", "d_ff", "activation"]
+        names += ["activation_dropout", "dropout"]
         return {name: getattr(self, name) for name in names}
 
     @property
@@ -277,9 +277,9 @@ class ViTConfig(BlockConfig):
         read digits better than few wide ones.
         """
         sizes = {"image_size": 8, "patch_size": 2, "num_channels": 1}
-        sizes |= {"num_classes": 10, "position_std": 0.5, "drop_path": 0.1}
         sizes |= {"d_model": 64, "num_layers": 4, "num_heads": 16, "d_ff": 128}
-        return cls(**(sizes | changes))
+        rates = {"position_std": 0.5, "drop_path": 0.1}
+        return cls(**({"num_classes": 10} | sizes | rates | changes))
 
 
 @dataclass(frozen=True, kw_only=True)

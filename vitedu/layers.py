@@ -249,6 +249,9 @@ class TiedTable(nn.Module):
         generator: The output map.
     """
 
+    tgt_embed: Any
+    generator: Any
+
     def _is_tied(self) -> bool:
         table = getattr(self.tgt_embed.tokens, "weight", None)
         # What an adapter has put in place of the map is its own affair.

@@ -1,6 +1,6 @@
 """Where a token is: position encodings (fixed) and embeddings (learned)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
@@ -24,7 +24,7 @@ __all__ = [
     "sinusoidal_table_2d",
 ]
 
-_MODES = {
+_MODES: dict[str, dict[str, Any]] = {
     "bicubic_antialias": {"mode": "bicubic", "antialias": True},
     "bicubic": {"mode": "bicubic"},
     "bilinear": {"mode": "bilinear", "align_corners": True},
@@ -38,6 +38,9 @@ _is_exporting = getattr(
 
 class _Tabulated(nn.Module):
     """Keeps a table that any copy can make again, and so goes without."""
+
+    d_model: int
+    _table: Tensor
 
     def __getstate__(self) -> dict:
         return self.__dict__ | {"_table": torch.empty(0, self.d_model)}
@@ -133,7 +136,8 @@ class SinusoidalPositionEncoding2d(_Tabulated):
         require.grid("grid_size", grid_size)
         check_frequencies(d_model, base, axes=2)
         require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
-        self.grid_size, self.d_model = tuple(grid_size), d_model
+        self.grid_size = grid_size[0], grid_size[1]
+        self.d_model = d_model
         self.num_prefix_tokens, self.base = num_prefix_tokens, base
         self._table = torch.empty(0, d_model)
 

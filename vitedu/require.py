@@ -163,7 +163,7 @@ def sides(name: str, value: int | tuple[int, int]) -> tuple[int, int]:
             )
         positive_int(f"{name}[0]", value[0])
         positive_int(f"{name}[1]", value[1])
-        return tuple(value)
+        return value[0], value[1]
     positive_int(name, value)
     return value, value
 

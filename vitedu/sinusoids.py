@@ -1,5 +1,7 @@
 """Sines and cosines that say where a token is."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -56,7 +58,7 @@ def sinusoidal_table(
         raise TypeError(f"dtype must be a floating-point dtype, got {dtype}")
     require.device("device", device)
     # Made on the CPU: not every accelerator knows double precision.
-    exact = {"dtype": torch.float64, "device": "cpu"}
+    exact: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
     positions = torch.arange(start, start + length, **exact)
     wavelengths = base ** (torch.arange(0, d_model, 2, **exact) / d_model)
     angles = positions[:, None] / wavelengths

@@ -310,7 +310,7 @@ def _check_decoding(
             f"tgt must hold more than the {start} tokens decoded so far, "
             f"got {tgt.shape[1]}"
         )
-    if start and cache.memory_shape != memory.shape[:2]:
+    if cache and cache.memory_shape != memory.shape[:2]:
         raise ValueError(
             "memory must have the (batch, length) of the cache, "
             f"{cache.memory_shape}, got {tuple(memory.shape[:2])}"
@@ -320,7 +320,7 @@ def _check_decoding(
 def _positions(config: TransformerConfig) -> nn.Module | None:
     if config.positions == "sinusoidal":
         return SinusoidalPositionEncoding(config.d_model)
-    if config.positions == "learned":
+    if config.max_len is not None:  # with learned positions, and only then
         return LearnedPositionEmbedding(config.max_len, config.d_model)
     return None
 
