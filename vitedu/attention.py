@@ -40,7 +40,7 @@ def attention_weights(
 
     Raises:
         TypeError, ValueError: Axes or dtypes that do not fit, a mask that is
-            not boolean with four axes, or a scale that is no finite number.
+            not boolean with four axes, or a scale that is not a finite number.
 
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     Deviates: A query that sees no key is not in the paper. Its row is zero,
@@ -148,8 +148,8 @@ class MultiHeadAttention(nn.Module):
         dropout: Rate after the output projection, in [0, 1).
 
     Raises:
-        TypeError, ValueError: Sizes that are no positive integers or do not
-            divide; rates outside [0, 1); a scale that is no finite number;
+        TypeError, ValueError: Sizes that are not positive integers or do not
+            divide; rates outside [0, 1); a scale that is not a finite number;
             inputs of another width or dtype.
 
     Source: Vaswani et al. 2017, section 3.2.2.

@@ -30,7 +30,7 @@ class KeyValueCache:
         """Add keys and values (batch, heads, key, dim); return all so far.
 
         Raises:
-            TypeError: They are no tensors of floating-point numbers, or have
+            TypeError: They are not tensors of floating-point numbers, or have
                 another dtype than those that are kept.
             ValueError: They do not have the axes, the batch, the heads and
                 the widths of those that are kept.
@@ -77,7 +77,7 @@ class KeyValueCache:
         Beam search needs it: a hypothesis goes on from another's past.
 
         Raises:
-            TypeError: `rows` is no tensor of integers.
+            TypeError: `rows` is not a tensor of integers.
             ValueError: It has other axes, or a row is outside the batch.
         """
         require.rank("rows", rows, "row")
@@ -112,7 +112,7 @@ class DecoderCache:
         num_layers: Blocks of the decoder.
 
     Raises:
-        TypeError, ValueError: `num_layers` is no integer of at least 1.
+        TypeError, ValueError: `num_layers` is not an integer of at least 1.
     """
 
     def __init__(self, num_layers: int) -> None:

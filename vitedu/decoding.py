@@ -55,7 +55,7 @@ def greedy_search(
         One hypothesis a sentence.
 
     Raises:
-        TypeError: `model` is no Transformer, ids that are no integers.
+        TypeError: `model` is not a Transformer, ids that are not integers.
         ValueError: Ids outside the vocabulary; `bos_id`, `eos_id` and padding
             not all different; a sentence of padding alone; `max_len` below 1
             or beyond learned positions.

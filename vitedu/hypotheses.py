@@ -23,8 +23,8 @@ def length_divisor(length: int, alpha: float) -> float:
             0.6 to 0.7; from 50 on there may be no number large enough.
 
     Raises:
-        TypeError, ValueError: A `length` that is no integer of at least 1, an
-            `alpha` outside its range.
+        TypeError, ValueError: A `length` that is not an integer of at least
+            1, an `alpha` outside its range.
 
     Source: Wu et al. 2016, section 7, equation 14, lp(Y).
     Deviates: The paper leaves open whether the end counts. Here it does.
@@ -93,7 +93,7 @@ class Hypotheses:
     Attributes:
         tokens: What was generated: no beginning, the end included, padding
             behind it.
-        lengths: How many of these tokens are no padding.
+        lengths: How many of these tokens are not padding.
         log_probs: Natural logarithm of the model's probability of the tokens.
         scores: What beam search ranks by, `log_probs` / `length_divisor`; in
             greedy search and sampling `log_probs` again.

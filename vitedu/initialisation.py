@@ -20,7 +20,7 @@ def initialise_vit(model: nn.Module, config: ViTConfig) -> None:
         config: Its config; `weights_init` and `class_token_std` say how.
 
     Raises:
-        TypeError: `model` is no module, or `config` no ViTConfig.
+        TypeError: `model` is not a module, or `config` not a ViTConfig.
 
     Source: "xavier" as in the code of Dosovitskiy et al. 2021,
         "truncated_normal" as in timm.
@@ -64,7 +64,7 @@ def initialise_head(
         weights_init: The dialect.
 
     Raises:
-        TypeError: `head` is no module.
+        TypeError: `head` is not a module.
         ValueError: `weights_init` is unknown.
     """
     require.instance("head", head, nn.Module)

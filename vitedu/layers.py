@@ -25,7 +25,7 @@ class FeedForward(nn.Module):
         dropout: Rate after the second map, in [0, 1).
 
     Raises:
-        TypeError, ValueError: Sizes that are no positive integers, an unknown
+        TypeError, ValueError: Sizes that are not positive integers, an unknown
             activation, a rate outside [0, 1); tokens of another width.
 
     Source: Vaswani et al. 2017, section 3.3; GELU and both dropouts as in

@@ -23,7 +23,7 @@ def causal_mask(
         A lower triangle of True, the diagonal included.
 
     Raises:
-        TypeError, ValueError: `length` is no integer of at least 1.
+        TypeError, ValueError: `length` is not an integer of at least 1.
 
     Source: Vaswani et al. 2017, section 3.2.3.
     Derived in: 03-scaled-dot-product-attention, 04-masking
@@ -51,7 +51,7 @@ def padding_mask(
         True where the key is a real token.
 
     Raises:
-        TypeError: `tokens` does not hold integers, or `pad_id` is none.
+        TypeError: `tokens` does not hold integers, or `pad_id` is not one.
         ValueError: `tokens` has other axes than (batch, key).
 
     Source: Vaswani et al. 2017 (implied; the paper does not describe it).
@@ -88,7 +88,7 @@ def visible_tokens(
         True where the token may be read; None if `patch_mask` is None.
 
     Raises:
-        TypeError: `patch_mask` is not boolean, or a number is no integer.
+        TypeError: `patch_mask` is not boolean, or a number is not an integer.
         ValueError: `patch_mask` has another shape, or an image has no real
             patch, which a captured graph does not notice.
 

@@ -71,7 +71,7 @@ def unpatchify(
         Images whose sides are those of a patch times rows and columns.
 
     Raises:
-        TypeError, ValueError: Sizes that are no positive integers, a number
+        TypeError, ValueError: Sizes that are not positive integers, a number
             of patches that is not rows * columns, or patches that do not
             hold whole channels.
 
@@ -115,7 +115,7 @@ class PatchEmbed(nn.Module):
         layer_norm_eps: Epsilon of that normalisation.
 
     Raises:
-        TypeError, ValueError: Sizes that are no positive integers or do not
+        TypeError, ValueError: Sizes that are not positive integers or do not
             divide; images of another size, number of channels or dtype.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equation 1.

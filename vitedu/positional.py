@@ -50,15 +50,15 @@ class SinusoidalPositionEncoding(_Tabulated):
     """Add the sinusoids of its position to each token.
 
     The table is made when it is first needed, in the dtype and on the device
-    of the tokens, and grows with the longest sequence seen. It is no part of
-    a checkpoint.
+    of the tokens, and grows with the longest sequence seen. It is not part
+    of a checkpoint.
 
     Args:
         d_model: Width of a token; even.
         base: As for `sinusoidal_table`.
 
     Raises:
-        TypeError, ValueError: A width that is no positive even integer, a
+        TypeError, ValueError: A width that is not a positive even integer, a
             `base` that is not above 0; tokens of another width or without
             fractions; a `start` below 0.
 
@@ -176,7 +176,7 @@ class LearnedPositionEmbedding(nn.Module):
             part is larger than this hardly know where they are at first.
 
     Raises:
-        TypeError, ValueError: Sizes that are no positive integers, a negative
+        TypeError, ValueError: Sizes that are not positive integers, a negative
             `std`, or tokens of another shape than (batch, num_positions,
             d_model). A shorter sequence is refused: its positions would be
             those of another grid. Only with a `start`, for sentences, may it

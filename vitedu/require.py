@@ -46,7 +46,7 @@ def integer(name: str, value: int, *, at_least: int | None = None) -> None:
     """Require an integer, no smaller than `at_least` if that is given.
 
     Raises:
-        TypeError: `value` is no integer (a bool is none either).
+        TypeError: `value` is not an integer; a bool is not one either.
         ValueError: `value` is below `at_least`.
     """
     # While a graph is captured, sizes are symbols; in a trace, tensors.
@@ -62,7 +62,7 @@ def positive_int(name: str, value: int) -> None:
     """Require an integer of at least 1.
 
     Raises:
-        TypeError: `value` is no integer (a bool is none either).
+        TypeError: `value` is not an integer; a bool is not one either.
         ValueError: `value` is below 1.
     """
     integer(name, value, at_least=1)
@@ -72,7 +72,7 @@ def seed(name: str, value: int) -> None:
     """Require a seed that PyTorch's generators take: 0 to 2**64 - 1.
 
     Raises:
-        TypeError: `value` is no integer (a bool is none either).
+        TypeError: `value` is not an integer; a bool is not one either.
         ValueError: `value` is outside that range.
     """
     integer(name, value, at_least=0)
@@ -172,7 +172,7 @@ def grid(name: str, value: tuple[int, int]) -> None:
     """Require the rows and columns of a grid: two integers of at least 1.
 
     Raises:
-        TypeError: `value` is no pair, or holds something else than integers.
+        TypeError: `value` is not a pair of integers.
         ValueError: One of the two is below 1.
     """
     if not isinstance(value, tuple | list) or len(value) != 2:
@@ -192,7 +192,7 @@ def number(
     """Require a finite real number within the bounds that are given.
 
     Raises:
-        TypeError: `value` is no real number (a bool is none either).
+        TypeError: `value` is not a real number; a bool is not one.
         ValueError: It is not finite or breaks a bound.
     """
     if not isinstance(value, Real) or isinstance(value, bool):
@@ -245,8 +245,8 @@ def anchor(name: str, value: str) -> None:
     """Require a name that a link and a style sheet can use as it is.
 
     Raises:
-        TypeError: `value` is no text.
-        ValueError: It holds something else than a-z, 0-9 and hyphens.
+        TypeError: `value` is not a string.
+        ValueError: It holds something other than a-z, 0-9 and hyphens.
     """
     instance(name, value, str)
     if not re.fullmatch("[a-z0-9-]+", value):
@@ -259,7 +259,7 @@ def rank(name: str, tensor: torch.Tensor, axes: str) -> None:
     """Require a tensor with one axis per word of `axes`.
 
     Raises:
-        TypeError: `tensor` is no tensor.
+        TypeError: `tensor` is not a tensor.
         ValueError: It has another number of axes.
     """
     _tensor(name, tensor)
@@ -274,7 +274,7 @@ def floating(name: str, tensor: torch.Tensor) -> None:
     """Require a tensor of floating-point numbers.
 
     Raises:
-        TypeError: `tensor` is no tensor, or holds something else.
+        TypeError: `tensor` is not a tensor, or holds something else.
     """
     _tensor(name, tensor)
     if not tensor.is_floating_point():
@@ -322,7 +322,7 @@ def tokens(
         layer: What reads the tokens.
 
     Raises:
-        TypeError: `tensor` is no tensor, or has another dtype.
+        TypeError: `tensor` is not a tensor, or has another dtype.
         ValueError: It has other axes or another width.
     """
     rank(name, tensor, "batch length d_model")
@@ -338,7 +338,7 @@ def integers(name: str, tensor: torch.Tensor) -> None:
     """Require a tensor of integers that can look something up.
 
     Raises:
-        TypeError: `tensor` is no tensor, or holds something else than
+        TypeError: `tensor` is not a tensor, or holds something other than
             integers of 32 or 64 bits.
     """
     _tensor(name, tensor)
@@ -356,7 +356,7 @@ def ids(name: str, tensor: torch.Tensor, size: int) -> None:
     have to wait for this check.
 
     Raises:
-        TypeError: `tensor` is no tensor, or does not hold integers.
+        TypeError: `tensor` is not a tensor, or does not hold integers.
         ValueError: It has other axes, or an id is outside the vocabulary.
     """
     rank(name, tensor, "batch length")
@@ -393,7 +393,7 @@ def queries_keys_values(
     """Require q, k, v (batch, heads, length, dim) that belong together.
 
     Raises:
-        TypeError: One is no tensor of floating-point numbers, or they have
+        TypeError: One is not a tensor of floating-point numbers, or they have
             several dtypes.
         ValueError: One has other axes, another batch or number of heads than
             q; k another width than q; v another length than k.

@@ -38,7 +38,7 @@ def sinusoidal_table(
         One row per position, start to start + length - 1; values in [-1, 1].
 
     Raises:
-        TypeError, ValueError: Sizes that are no positive integers, an odd
+        TypeError, ValueError: Sizes that are not positive integers, an odd
             `d_model`, a `base` that is not above 0, a `start` below 0, a
             `dtype` without fractions.
 
@@ -122,7 +122,7 @@ def check_frequencies(d_model: int, base: float, *, axes: int = 1) -> None:
     """Require a width that holds sines and cosines of each of the axes.
 
     Raises:
-        TypeError, ValueError: A width that is no positive integer or that
+        TypeError, ValueError: A width that is not a positive integer or that
             2 * `axes` does not divide; a `base` that is not above 0.
     """
     require.positive_int("d_model", d_model)

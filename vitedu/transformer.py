@@ -27,7 +27,8 @@ class TokenEmbedding(nn.Module):
             does not train.
 
     Raises:
-        TypeError: `config` is no TransformerConfig; ids that are no integers.
+        TypeError: `config` is not a TransformerConfig; ids that are not
+            integers.
         ValueError: Ids outside the vocabulary; a sequence longer than
             `config.max_len`.
 
@@ -72,7 +73,7 @@ class Encoder(nn.Module):
         config: Sizes, rates and norms.
 
     Raises:
-        TypeError: `config` is no TransformerConfig.
+        TypeError: `config` is not a TransformerConfig.
 
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: With ``norm_first`` a layer normalisation closes the stack.
@@ -110,7 +111,7 @@ class Decoder(nn.Module):
         config: Sizes, rates and norms.
 
     Raises:
-        TypeError: `config` is no TransformerConfig.
+        TypeError: `config` is not a TransformerConfig.
         ValueError: A `cache` of another number of blocks.
 
     Source: Vaswani et al. 2017, section 3.1.
@@ -169,7 +170,8 @@ class Transformer(TiedTable):
         config: Sizes, rates, choices.
 
     Raises:
-        TypeError: `config` is no TransformerConfig; ids that are no integers.
+        TypeError: `config` is not a TransformerConfig; ids that are not
+            integers.
         ValueError: Ids outside their vocabulary, batches or lengths that do
             not fit together.
 

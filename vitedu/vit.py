@@ -35,8 +35,8 @@ class VisionTransformer(nn.Module):
         config: Sizes, rates and choices.
 
     Raises:
-        TypeError: `config` is no ViTConfig; images of another dtype than the
-            weights; a `patch_mask` that is not boolean.
+        TypeError: `config` is not a ViTConfig; images of another dtype than
+            the weights; a `patch_mask` that is not boolean.
         ValueError: Images or a `patch_mask` of another shape; an image
             without any real patch, which a captured graph does not notice.
 
@@ -141,7 +141,7 @@ class VisionTransformer(nn.Module):
     ) -> Float[Tensor, "batch d_model"]:
         """Return what the head reads: the class token or a mean.
 
-        Patches that are not real are no part of a mean.
+        Patches that are not real do not count in a mean.
         """
         _check_tokens(tokens, self.config)
         visible = self._visible(patch_mask, tokens.shape[0])
@@ -161,7 +161,8 @@ class VisionTransformer(nn.Module):
         in their dtype. With a distillation token there are two.
 
         Raises:
-            TypeError, ValueError: `num_classes` is no integer of at least 0.
+            TypeError, ValueError: `num_classes` is not an integer of at
+                least 0.
         """
         self.config = replace(self.config, num_classes=num_classes)
         self.class_names = None
