@@ -11,14 +11,10 @@ from torch import nn
 from usual_vit import UsualViT
 
 from vitedu.config import ViTConfig
-from vitedu.counting import parameter_counts
 from vitedu.layer_table import (
-    LayerRow,
     called_layers,
     layer_table,
-    printed_totals,
 )
-from vitedu.vit import VisionTransformer
 
 B32 = layer_table(ViTConfig.b32(num_classes=5))
 
@@ -41,24 +37,6 @@ def test_stochastic_depth_has_rows_of_its_own():
     kinds = Counter(row.name.split("-")[0] for row in rows)
     # The rate of the first block is zero.
     assert (kinds["DropPath"], kinds["Identity"]) == (2 * 3, 2 + 2)
-
-
-def test_base_32_has_199_rows():
-    kinds = Counter(row.name.split("-")[0] for row in B32)
-    assert kinds == {
-        "Conv2d": 1,
-        "PatchEmbed": 1,
-        "Linear": 49,
-        "LayerNorm": 25,
-        "GELU": 12,
-        "Dropout": 49,
-        "Identity": 26,
-        "Attention": 12,
-        "Mlp": 12,
-        "Block": 12,
-    }
-    numbers = [int(row.name.split("-")[1]) for row in B32]
-    assert numbers == list(range(1, 200))
 
 
 def test_the_rows_of_base_32():
@@ -97,66 +75,6 @@ def test_the_rows_of_base_32():
     ]
 
 
-@pytest.mark.parametrize(
-    ("name", "parameters", "missing", "megabytes", "true_megabytes"),
-    [
-        ("b16", 85_650_437, 152_064, (0.57, 408.54, 326.73, 735.84), 327.31),
-        ("b32", 87_419_909, 39_168, (0.57, 95.61, 333.48, 429.66), 333.63),
-        (
-            "l32",
-            305_463_301,
-            52_224,
-            (0.57, 253.01, 1165.25, 1418.84),
-            1165.45,
-        ),
-        (
-            "h14",
-            630_440_965,
-            330_240,
-            (0.57, 2358.66, 2404.94, 4764.17),
-            2406.20,
-        ),
-        (
-            "l16",
-            303_104_005,
-            202_752,
-            (0.57, 1081.75, 1156.25, 2238.58),
-            1157.02,
-        ),
-    ],
-)
-def test_published_print_outs(
-    name, parameters, missing, megabytes, true_megabytes
-):
-    config = getattr(ViTConfig, name)(num_classes=5)
-    totals = printed_totals(layer_table(config), (3, 224, 224))
-    assert totals.pop("parameters") == parameters
-    assert tuple(round(x, 2) for x in totals.values()) == megabytes
-    counts = parameter_counts(config)
-    assert counts["cls_token"] + counts["pos_embed"] == missing
-    assert sum(counts.values()) == parameters + missing
-    assert round(4 * sum(counts.values()) / 1024**2, 2) == true_megabytes
-
-
-def test_the_rule_is_blind_for_bare_parameters():
-    config = ViTConfig.digits(distilled=True)
-    model = UsualViT(config)
-    rows = called_layers(model, images_for(config))
-    blind = model.prefix.numel() + model.pos_embed.numel()
-    everything = sum(p.numel() for p in model.parameters())
-    assert sum(row.parameters for row in rows) == everything - blind
-
-
-def test_the_rule_on_our_own_model_misses_the_class_token_only():
-    """The positions are the weight of a module that is called."""
-    config = ViTConfig.digits()
-    model = VisionTransformer(config)
-    rows = called_layers(model, images_for(config))
-    seen = sum(row.parameters for row in rows)
-    everything = sum(p.numel() for p in model.parameters())
-    assert seen == everything - model.cls_token.numel()
-
-
 def test_a_module_that_is_called_twice_counts_twice():
     linear = nn.Linear(5, 5)
     rows = called_layers(
@@ -181,7 +99,3 @@ def test_modules_that_return_no_tensor_are_refused():
     model = nn.Sequential(nn.GRU(3, 5))
     with refuses(TypeError, "that return a tensor, GRU returned tuple"):
         called_layers(model, torch.ones(2, 7, 3))
-
-
-def test_a_row_has_names():
-    assert B32[5] == LayerRow("Linear-6", (50, 2304), parameters=1_771_776)
