@@ -64,20 +64,6 @@ def fused(q, k, v, mask):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
 
-def test_values_by_hand():
-    mask = torch.tensor([[[[True, False]]]])
-    assert to_fused(mask).tolist() == [[[[True, False]]]]
-    assert to_multihead(mask, batch=1, num_heads=2, query=1).tolist() == [
-        [[False, True]],
-        [[False, True]],
-    ]
-    assert to_key_padding(mask, batch=1).tolist() == [[False, True]]
-    assert to_hugging_face(mask, batch=1).tolist() == [[1, 0]]
-    assert to_hugging_face(mask, batch=1).dtype == torch.int64
-    assert to_additive(mask).tolist() == [[[[0, -math.inf]]]]
-    assert to_additive(mask).dtype == torch.float32
-
-
 @each_dtype
 @each_hidden
 def test_additive_masks_have_the_constants_of_their_dtype(dtype, hidden):
