@@ -1,7 +1,6 @@
 """Public weights: the same logits as the models that they come from."""
 
 import json
-import math
 import random
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -47,7 +46,7 @@ def path(tmp_path):
     return tmp_path / "model.safetensors"
 
 
-# timm: its published names, and its forward pass written out.
+# timm: its published names, which are ours (see the oracles of ViT).
 
 
 def timm_weights(config):
@@ -87,45 +86,6 @@ def timm_weights(config):
     return {k: draw(*s, seed=i) for i, (k, s) in enumerate(shapes.items())}
 
 
-def timm_forward(weights, config, images):
-    """Return the logits, as timm computes them."""
-
-    def norm(x, name):
-        scale, shift = weights[f"{name}.weight"], weights[f"{name}.bias"]
-        return F.layer_norm(x, x.shape[-1:], scale, shift, 1e-6)
-
-    def linear(x, name):
-        return F.linear(x, weights[f"{name}.weight"], weights[f"{name}.bias"])
-
-    kernel = weights["patch_embed.proj.weight"]
-    bias = weights["patch_embed.proj.bias"]
-    x = F.conv2d(images, kernel, bias, stride=5).flatten(2).transpose(1, 2)
-    prefix = [weights[k] for k in ("cls_token", "dist_token") if k in weights]
-    x = torch.cat([*(t.expand(len(x), -1, -1) for t in prefix), x], dim=1)
-    x = x + weights["pos_embed"]
-    for i in range(config.num_layers):
-        block, (b, n, d) = f"blocks.{i}", x.shape
-        qkv = linear(norm(x, f"{block}.norm1"), f"{block}.attn.qkv")
-        heads = config.num_heads
-        q, k, v = qkv.reshape(b, n, 3, heads, d // heads).permute(
-            2, 0, 3, 1, 4
-        )
-        weight = (q @ k.transpose(-2, -1) / math.sqrt(d / heads)).softmax(-1)
-        out = (weight @ v).transpose(1, 2).reshape(b, n, d)
-        x = x + linear(out, f"{block}.attn.proj")
-        hidden = linear(norm(x, f"{block}.norm2"), f"{block}.mlp.fc1")
-        x = x + linear(F.gelu(hidden), f"{block}.mlp.fc2")
-    if "fc_norm.weight" in weights:
-        return linear(norm(x[:, len(prefix) :].mean(1), "fc_norm"), "head")
-    x = norm(x, "norm")
-    if "head_dist.weight" in weights:
-        return (linear(x[:, 0], "head") + linear(x[:, 1], "head_dist")) / 2
-    x = x[:, 0]
-    if "pre_logits.fc.weight" in weights:
-        x = linear(x, "pre_logits.fc").tanh()
-    return linear(x, "head")
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -143,10 +103,10 @@ def test_timm(path, changes):
     assert config_of(path, num_heads=2) == config
     model = load_vit(path, config)
     assert not model.training
-    assert_all_close(
-        gradients(model, IMAGES),
-        gradients(lambda x: timm_forward(weights, config, x), IMAGES),
-    )
+    for name, tensor in model.state_dict().items():
+        name = name.replace("pos_embed.weight", "pos_embed")
+        assert torch.equal(tensor, weights.pop(name)), name
+    assert weights == {}
 
 
 # Hugging Face: its own models.
@@ -386,13 +346,6 @@ def test_positions_as_the_authors_stretch_them(tmp_path):
     assert_all_close((found,), (torch.from_numpy(expected),))
 
 
-def test_positions_of_the_same_resolution_stay(path):
-    weights = timm_weights(CONFIG)
-    save_file(weights, path)
-    model = load_vit(path, CONFIG, resize_positions=True)
-    assert_all_close((model.pos_embed.weight,), (weights["pos_embed"],))
-
-
 @pytest.mark.parametrize("num_classes", [11, 7, 0])
 @pytest.mark.parametrize("distilled", [True, False])
 def test_a_new_head_starts_at_zero(path, num_classes, distilled):
@@ -446,32 +399,33 @@ def test_half_precision_becomes_that_of_the_model(path, dtype):
         {"patch_norm": True, "pool": "mean", "proj_bias": False},
         {"positions": "none", "num_classes": 0, "value_dim": 5},
         {"positions": "sinusoidal", "d_model": 16, "image_size": (10, 15)},
+        {"pool": "mean_all", "activation": "relu", "layer_norm_eps": 1e-2},
+        {"image_size": (8, 16), "patch_size": (2, 4), "num_heads": 7},
     ],
+    ids=str,
 )
-def test_what_was_saved_is_loaded(path, changes):
+def test_what_was_saved_needs_no_config(path, changes):
     config = replace(CONFIG, **changes)
     model = VisionTransformer(config).eval()
     for i, parameter in enumerate(model.parameters()):
         parameter.data = draw(*parameter.shape, seed=i)
     save_vit(path, model)
+    assert config_of(path) == config
+    assert config_of(path, num_classes=3).num_classes == 3
     images = draw(2, 3, *config.image_shape)
     assert torch.equal(load_vit(path, config)(images), model(images))
-    if config.positions == "learned":
-        assert config_of(path, num_heads=2) == config
 
 
-@pytest.mark.parametrize("changes", [{}, AVERAGE, {"distilled": True}])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, AVERAGE, {"distilled": True}, {"representation_size": 13}],
+    ids=str,
+)
 def test_others_can_read_what_is_saved(path, changes):
     config = replace(CONFIG, **changes)
     save_vit(path, VisionTransformer(config))
     expected = {k: v.shape for k, v in timm_weights(config).items()}
     assert {k: v.shape for k, v in load_file(path).items()} == expected
-
-
-def test_heads_are_64_wide_where_nothing_says_otherwise(path):
-    config = ViTConfig.ti16(num_layers=1, d_ff=5, image_size=32)
-    save_vit(path, VisionTransformer(config))
-    assert config_of(path) == config
 
 
 # What is refused.
@@ -598,24 +552,13 @@ def test_a_head_that_was_put_in_is_not_saved(path):
     ):
         save_vit(path, model)
     assert not path.exists()
-    save_vit(path, VisionTransformer(CONFIG).half())
-    assert load_vit(path, config_of(path)).config == CONFIG
-
-
-@pytest.mark.parametrize("distilled", [False, True])
-def test_a_head_that_was_reset_is_saved(path, distilled):
-    model = VisionTransformer(replace(CONFIG, distilled=distilled)).eval()
     model.reset_head(3)
-    for name, parameter in model.named_parameters():
-        if name.startswith("head"):
-            torch.nn.init.normal_(parameter)
     save_vit(path, model)
     loaded = load_vit(path, config_of(path))
-    assert loaded.config == replace(CONFIG, distilled=distilled, num_classes=3)
-    assert_all_close(
-        gradients(loaded, IMAGES), gradients(model, IMAGES), 1e-12
-    )
-    assert loaded(IMAGES).abs().min() > 1e-3
+    assert loaded.config == replace(CONFIG, num_classes=3)
+    assert torch.equal(loaded(IMAGES), model.eval()(IMAGES))
+    save_vit(path, VisionTransformer(CONFIG).half())
+    assert load_vit(path, config_of(path)).config == CONFIG
 
 
 def test_a_changed_number_of_a_saved_file_is_found(path):
@@ -656,13 +599,6 @@ def test_a_config_that_claims_more_than_its_file_holds(path, change):
         config_of(path, num_classes=3)
 
 
-def test_weights_instead_of_a_path_get_a_short_answer():
-    weights = VisionTransformer(CONFIG).state_dict()
-    with pytest.raises(TypeError, match="path must be a path, got") as error:
-        load_vit(weights, CONFIG)
-    assert len(str(error.value)) < 99
-
-
 @pytest.mark.parametrize("width", [64, 1280])
 def test_a_guess_of_the_heads_says_so(path, width):
     config = replace(CONFIG, d_model=width, num_layers=1)
@@ -701,28 +637,6 @@ def test_a_damaged_file_gives_no_model(path, kind):
             )
             assert changed <= (kind == "timm")
     assert refused > 90
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"num_heads": 16, "d_model": 64},
-        {"pool": "mean_all"},
-        {"activation": "relu", "layer_norm_eps": 1e-2},
-        {"image_size": (8, 16), "patch_size": (2, 4)},
-    ],
-    ids=str,
-)
-def test_what_was_saved_needs_no_config(tmp_path, changes):
-    torch.manual_seed(0)
-    model = VisionTransformer(ViTConfig.digits(**changes)).eval()
-    torch.nn.init.normal_(model.head.weight)
-    path = tmp_path / "model.safetensors"
-    save_vit(path, model)
-    assert config_of(path) == model.config
-    assert config_of(path, num_classes=3).num_classes == 3
-    images = torch.randn(2, 1, *model.config.image_shape)
-    assert torch.equal(load_vit(path, config_of(path))(images), model(images))
 
 
 def test_names_of_classes_go_with_a_model(tmp_path):

@@ -1,11 +1,9 @@
 """Files of weights: no code runs, no claim is believed."""
 
 import pickle
-import random
 import struct
 import tracemalloc
 import zipfile
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -85,11 +83,6 @@ def test_any_order_of_bytes_and_axes_is_read(path, dtype, order):
     array = np.asarray(ARRAYS["head/kernel"], dtype=dtype, order=order)
     write(path, "npz", {"cls": array})
     assert np.array_equal(read(path)["cls"][1].numpy(), array.astype("<f4"))
-
-
-def test_the_end_of_the_name_plays_no_part(tmp_path):
-    write(tmp_path / "weights.bin", "packed")
-    assert read(str(tmp_path / "weights.bin")).keys() == ARRAYS.keys()
 
 
 class Trap:
@@ -220,35 +213,6 @@ def test_something_else_altogether(path, content):
     path.write_bytes(content)
     with refuses(ValueError, "path must be a"):
         read(path)
-
-
-@each_kind
-def test_damage_is_found_or_harmless(path, kind):
-    """Change or cut the file at 200 places; one number may differ at most.
-
-    The .npz have a checksum for each array. safetensors have none: a changed
-    byte among the numbers changes one of them.
-    """
-    write(path, kind)
-    whole, expected = path.read_bytes(), read(path)
-    chance, refused = random.Random(0), 0
-    for trial in range(200):
-        place = chance.randrange(len(whole))
-        damaged = bytearray(whole)
-        damaged[place] ^= chance.randrange(1, 256)
-        path.write_bytes(damaged if trial % 4 else whole[:place])
-        found = None
-        with suppress(ValueError):
-            found = read(path)
-        refused += found is None
-        if found is None or found.keys() != expected.keys():
-            continue
-        changed = sum(
-            (found[name][1] != expected[name][1]).sum().item()
-            for name in expected
-        )
-        assert changed <= (kind == "safetensors")
-    assert refused > 60
 
 
 def test_refuses_what_is_no_file(tmp_path):
