@@ -13,7 +13,6 @@ import torch
 from helpers import refuses
 
 from vitedu import notebook, plots
-from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
 from vitedu.layers import DropPath
 
 
@@ -43,23 +42,18 @@ def draws():
 
 
 @pytest.mark.usefixtures("own_settings")
-def test_set_up_makes_all_draws_equal():
+def test_set_up_fixes_threads_and_style_and_makes_all_draws_equal():
+    torch.set_num_threads(2)
     notebook.set_up()
     first = draws()
+    assert torch.get_num_threads() == 1
+    assert mpl.rcParams["image.cmap"] == plots.SEQUENTIAL
     notebook.set_up(seed=1)
     other = draws()
     notebook.set_up()
     assert draws() == first
     for a, b in zip(first, other, strict=True):
         assert a != b
-
-
-@pytest.mark.usefixtures("own_settings")
-def test_set_up_fixes_threads_and_style():
-    torch.set_num_threads(2)
-    notebook.set_up()
-    assert torch.get_num_threads() == 1
-    assert mpl.rcParams["image.cmap"] == plots.SEQUENTIAL
 
 
 def test_is_live_unless_the_book_is_built(monkeypatch):
@@ -69,28 +63,19 @@ def test_is_live_unless_the_book_is_built(monkeypatch):
     assert not notebook.is_live()
 
 
-def test_source_shows_the_code_that_runs():
-    text = notebook.source(scaled_dot_product_attention).data
-    assert text.startswith(
-        "`vitedu.attention.scaled_dot_product_attention`\n```python\n"
-        "def scaled_dot_product_attention("
-    )
-    assert "return F.dropout(weights, dropout) @ v\n" in text
+@pytest.mark.parametrize(
+    ("thing", "name", "first"),
+    [
+        (DropPath, "layers.DropPath", "class DropPath(nn.Module):"),
+        (plots, "plots", '"""'),
+        # A method starts at the margin.
+        (DropPath.forward, "layers.DropPath.forward", "def forward("),
+    ],
+)
+def test_source_shows_the_code_that_runs(thing, name, first):
+    text = notebook.source(thing).data
+    assert text.startswith(f"`vitedu.{name}`\n```python\n{first}")
     assert text.endswith("\n```")
-
-
-def test_source_of_a_method_starts_at_the_margin():
-    text = notebook.source(MultiHeadAttention.forward).data
-    assert "`vitedu.attention.MultiHeadAttention.forward`" in text
-    assert "\n```python\ndef forward(\n    self," in text
-
-
-def test_source_of_a_class_and_of_a_module():
-    text = notebook.source(DropPath).data
-    assert "`vitedu.layers.DropPath`\n```python\nclass DropPath" in text
-    text = notebook.source(plots).data
-    assert text.startswith("`vitedu.plots`\n```python\n")
-    assert "def use_style" in text
 
 
 CLAIM = {"value": 2.004, "expected": 2, "tolerance": 0.01}
@@ -98,12 +83,6 @@ CLAIM = {"value": 2.004, "expected": 2, "tolerance": 0.01}
 
 def claim(name="one", statement="It is {value}.", **changes):
     notebook.claim(name, statement, **(CLAIM | changes))
-
-
-def test_a_claim_that_holds_is_shown_as_a_sentence(shown):
-    claim()
-    assert repr(shown[0]) == "Claim: It is 2.004."
-    assert shown[0]._repr_html_().endswith(">It is 2.004.</p>")
 
 
 def test_a_claim_carries_its_ledger_entry(shown):
@@ -116,6 +95,7 @@ def test_a_claim_carries_its_ledger_entry(shown):
     )
     text = shown[0]._repr_html_()
     assert text.startswith('<p class="claim" id="claim-speed" data-claim="')
+    assert text.endswith(">As &quot;fast&quot; as 2.0 &lt;m&gt;/s.</p>")
     entry = re.search(r'data-claim="([^"]*)"', text)[1]
     assert json.loads(html.unescape(entry)) == {
         "name": "speed",
@@ -126,13 +106,6 @@ def test_a_claim_carries_its_ledger_entry(shown):
         "unit": " <m>/s",
         "seeds": 5,
     }
-
-
-def test_a_claim_is_escaped(shown):
-    claim(statement="<script>{value}</script> & more")
-    text = shown[0]._repr_html_()
-    assert "<script>" not in text
-    assert "&lt;script&gt;2.004&lt;/script&gt; &amp; more" in text
 
 
 @pytest.mark.parametrize(
@@ -168,14 +141,6 @@ def test_a_claim_that_does_not_hold_stops_the_build(shown, change):
     assert shown == []
 
 
-def test_the_message_of_a_wrong_claim(shown):
-    with pytest.raises(
-        AssertionError,
-        match=r"^claim 'one': 2\.5 px is not 2 px within 0\.01$",
-    ):
-        claim(value=2.5, unit=" px")
-
-
 def test_on_the_tolerance_holds(shown):
     claim(value=2.5, tolerance=0.5)
     claim(value=2, tolerance=0)
@@ -205,11 +170,8 @@ def test_bounds_hold_up_to_their_ends_and_enter_the_ledger(shown):
     bounded(1e9, at_least=5, baseline=0)
     bounded(-1e9, at_most=35, baseline=50)
     entry = shown[0].entry
-    assert (entry["at_least"], entry["at_most"], entry["baseline"]) == (
-        5,
-        35,
-        0,
-    )
+    bounds = {"at_least": 5, "at_most": 35, "baseline": 0}
+    assert entry.items() >= bounds.items()
     assert "expected" not in entry
     assert "at_most" not in shown[3].entry
 
@@ -272,25 +234,9 @@ def test_a_claim_that_cannot_fail_is_refused(shown, allowed, message):
     assert shown == []
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"statement": "It is 2."},
-            "statement must hold '{value}', got 'It is 2.'",
-        ),
-        (
-            {"name": "std-0.02"},
-            "name must consist of a-z, 0-9 and hyphens, got 'std-0.02'",
-        ),
-        ({"tolerance": -1}, "tolerance must be at least 0, got -1"),
-        ({"seeds": 0}, "seeds must be at least 1, got 0"),
-    ],
-)
-def test_claim_refuses(shown, change, message):
-    with refuses(ValueError, message):
-        claim(**change)
-    assert shown == []
+def test_a_name_is_part_of_an_address():
+    with refuses(ValueError, "a-z, 0-9 and hyphens, got 'std-0.02'"):
+        claim(name="std-0.02")
 
 
 RUNG = {"difference": 2.5e-16, "tolerance": 1e-12}
@@ -333,16 +279,11 @@ def test_a_prediction_is_escaped_and_says_which_option_is_right():
     assert "<p data-right><strong>Right.</strong> As 1 &lt; 2.</p>" in text
     assert "<p><strong>Not quite.</strong> Think &amp; count.</p>" in text
     assert text.count("<p data-right>") == 1
-
-
-def test_questions_have_buttons_of_their_own():
-    def names(question):
-        text = notebook.predict(question, OPTIONS, right=2)._repr_html_()
-        return set(re.findall(r'type="radio" name="([^"]*)"', text))
-
-    assert len(names("One?")) == 1
-    assert names("One?") == names("One?")
-    assert names("One?").isdisjoint(names("Two?"))
+    # Each question has buttons of its own.
+    other = notebook.predict("Another?", OPTIONS, right=2)._repr_html_()
+    names = [set(re.findall(r' name="([^"]*)"', x)) for x in (text, other)]
+    assert [len(name) for name in names] == [1, 1]
+    assert names[0] != names[1]
 
 
 def test_a_prediction_brings_its_style_where_no_site_has_it(monkeypatch):

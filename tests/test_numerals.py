@@ -3,7 +3,6 @@
 from collections import Counter
 
 import cn2an
-import pytest
 import torch
 from num2words import num2words
 
@@ -44,41 +43,6 @@ def test_english_equals_what_num2words_writes_without_its_commas():
     for number in NUMBERS:
         expected = num2words(number, lang="en").replace(",", "")
         assert english_numeral(number) == expected
-
-
-@pytest.mark.parametrize(
-    ("number", "chinese", "english"),
-    [
-        (0, "零", "zero"),
-        (10, "十", "ten"),
-        (15, "十五", "fifteen"),
-        (115, "一百一十五", "one hundred and fifteen"),
-        (10_010, "一万零一十", "ten thousand and ten"),
-        (150_000, "十五万", "one hundred and fifty thousand"),
-        (12_005, "一万二千零五", "twelve thousand and five"),
-        (22_222, "二万二千二百二十二", "twenty-two thousand two hundred"),
-        (20_005_000, "二千万五千", "twenty million five thousand"),
-        (20_000_500, "二千万零五百", "twenty million five hundred"),
-        (100_000_000, "一亿", "one hundred million"),
-    ],
-)
-def test_the_rules_of_the_docstring_by_hand(number, chinese, english):
-    assert chinese_numeral(number) == chinese
-    assert english_numeral(number).startswith(english)
-
-
-def test_words_are_characters_and_words_without_hyphens():
-    chinese, english = numeral_words(321)
-    assert chinese == ["三", "百", "二", "十", "一"]
-    assert english == ["three", "hundred", "and", "twenty", "one"]
-
-
-def test_the_sample_in_the_docstring_is_true():
-    pairs = numeral_pairs([12005])
-    assert pairs.words[0][0] == list("一万二千零五")
-    assert pairs.words[0][1] == ["twelve", "thousand", "and", "five"]
-    assert pairs.src.tolist() == [[4, 16, 5, 15, 3, 8]]
-    assert pairs.tgt.tolist() == [[1, 15, 32, 34, 8, 2]]
 
 
 def test_vocabularies_hold_every_word_and_the_joint_one_both_languages():

@@ -4,7 +4,6 @@ import re
 from itertools import combinations
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from helpers import refuses
@@ -132,23 +131,6 @@ def test_colors_are_one_a_concept_and_seen_on_white():
     assert contrast(plots.COLORS["baseline"]) >= 4.5
 
 
-def test_use_style_sets_the_look():
-    with mpl.rc_context():
-        mpl.rcParams["axes.spines.top"] = True
-        plots.use_style()
-        assert mpl.rcParams["axes.spines.top"] is False
-        assert mpl.rcParams["image.cmap"] == "cividis"
-        assert mpl.rcParams["text.color"] == plots.COLORS["ink"]
-
-
-def test_new_figure():
-    figure, axes = plots.new_figure(3, 2, width=5, height=4, sharey=True)
-    assert axes.shape == (2, 3)
-    assert figure.get_size_inches().tolist() == [5, 4]
-    axes[0, 0].set_ylim(0, 7)
-    assert axes[0, 2].get_ylim() == (0, 7)
-
-
 def test_figures_leave_nothing_behind_in_pyplot():
     for _ in range(3):
         plots.new_figure()
@@ -158,43 +140,13 @@ def test_figures_leave_nothing_behind_in_pyplot():
 def test_lines_hold_the_data_and_their_names(axes):
     series = {"first": [1, 4, 9], "second": [2, 3, 5]}
     plots.lines(axes, [0, 1, 2], series, ["#0072B2", "#D55E00"])
-    assert [line.get_xdata().tolist() for line in axes.lines] == [
-        [0, 1, 2],
-        [0, 1, 2],
-    ]
-    assert [line.get_ydata().tolist() for line in axes.lines] == [
-        [1, 4, 9],
-        [2, 3, 5],
-    ]
+    found = [line.get_xydata().T.tolist() for line in axes.lines]
+    assert found == [[[0, 1, 2], data] for data in series.values()]
     colors = [line.get_color() for line in axes.lines]
     assert colors == [text.get_color() for text in axes.texts]
     assert colors == ["#0072B2", "#D55E00"]
     assert texts(axes) == ["first", "second"]
     assert [text.xy for text in axes.texts] == [(2, 9), (2, 5)]
-
-
-def test_lines_refuses_too_few_colors(axes):
-    with refuses(ValueError, "colors must hold one per line, 2, got 1"):
-        plots.lines(axes, [0], {"a": [1], "b": [2]}, ["red"])
-    assert len(axes.lines) == 0
-
-
-def test_label_line_names_a_point_of_the_last_line(axes):
-    axes.plot([0, 1, 2], [5, 6, 7])
-    axes.plot([0, 1, 2], [1, 4, 9])
-    plots.label_line(axes, "middle", "#009E73", at=1)
-    assert axes.texts[0].xy == (1, 4)
-    assert axes.texts[0].get_color() == "#009E73"
-
-
-def test_baseline_is_dashed_grey_and_named(axes):
-    plots.baseline(axes, 2.5, "chance")
-    (line,) = axes.lines
-    assert list(line.get_ydata()) == [2.5, 2.5]
-    assert line.get_linestyle() == "--"
-    assert line.get_color() == plots.COLORS["baseline"]
-    assert texts(axes) == ["chance"]
-    assert axes.texts[0].xy[1] == 2.5
 
 
 def test_annotated_matrix_writes_each_number_into_its_cell(axes):
@@ -222,15 +174,6 @@ def test_annotated_matrix_is_legible_on_every_cell(axes):
         assert contrast(text.get_color(), cell) >= 4.5
 
 
-def test_annotated_matrix_refuses_other_names(axes):
-    with refuses(
-        ValueError,
-        "rows and columns must name a matrix of shape (1, 3), "
-        "got 3 and 1 names",
-    ):
-        plots.annotated_matrix(axes, [[1, 2, 3]], rows="abc", columns="d")
-
-
 def test_image_row_shows_ink_black_on_white():
     images = np.random.default_rng(0).random((3, 4, 5))
     _, axes = plots.new_figure(3)
@@ -244,10 +187,14 @@ def test_image_row_shows_ink_black_on_white():
         assert not one.axison
 
 
-def test_image_row_refuses_other_numbers():
-    _, axes = plots.new_figure(3)
+def test_what_does_not_fit_the_data_is_refused(axes):
+    with refuses(ValueError, "colors must hold one per line, 2, got 1"):
+        plots.lines(axes, [0], {"a": [1], "b": [2]}, ["red"])
+    assert len(axes.lines) == 0
+    with refuses(ValueError, "of shape (1, 3), got 3 and 1 names"):
+        plots.annotated_matrix(axes, [[1, 2, 3]], rows="abc", columns="d")
     with refuses(ValueError, "shorter"):
-        plots.image_row(axes[0], np.zeros((2, 4, 4)), ["a", "b", "c"])
+        plots.image_row([axes], np.zeros((0, 4, 4)), ["a"])
 
 
 def test_attention_overlay_lies_exactly_on_the_image(axes):
