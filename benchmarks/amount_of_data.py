@@ -15,11 +15,11 @@ from torch import Tensor, nn
 
 from benchmarks.runs import read_runs, write_runs
 from benchmarks.tokens_and_positions import at_size, enlarged
-from vitedu.baselines import SmallCNN
-from vitedu.canvases import Canvases
 from vitedu.config import TrainConfig, ViTConfig
-from vitedu.data import Augment, batches
-from vitedu.training import accuracy, fit
+from vitedu.data.canvases import Canvases
+from vitedu.data.digits import Augment, batches
+from vitedu.training.baselines import SmallCNN
+from vitedu.training.loop import accuracy, fit
 from vitedu.vit import VisionTransformer
 
 SEEN = 2**17

@@ -11,13 +11,13 @@ import torch
 import torch.nn.functional as F
 
 from benchmarks.runs import write_runs
+from vitedu.book.exercises.chapter_09 import COPIERS
+from vitedu.book.notebook import set_up
 from vitedu.config import TrainConfig, TransformerConfig
-from vitedu.decoding import greedy_search
-from vitedu.exercises.chapter_09 import COPIERS
-from vitedu.letters import copy_task
-from vitedu.notebook import set_up
-from vitedu.sequences import PairBatch, Pairs, pair_batches
-from vitedu.training import fit
+from vitedu.data.letters import copy_task
+from vitedu.data.sequences import PairBatch, Pairs, pair_batches
+from vitedu.decoding.search import greedy_search
+from vitedu.training.loop import fit
 from vitedu.transformer import Transformer
 
 SEEDS = range(5)

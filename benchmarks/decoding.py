@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.table import Row
 from vitedu.config import TransformerConfig
-from vitedu.decoding import greedy_search
+from vitedu.decoding.search import greedy_search
 from vitedu.transformer import Transformer
 
 ROUNDS = 3

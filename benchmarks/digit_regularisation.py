@@ -15,8 +15,8 @@ import torch
 
 from benchmarks.runs import read_runs, write_runs
 from vitedu.config import TrainConfig, ViTConfig
-from vitedu.data import Augment, Digits, batches, digits
-from vitedu.training import accuracy, fit
+from vitedu.data.digits import Augment, Digits, batches, digits
+from vitedu.training.loop import accuracy, fit
 from vitedu.vit import VisionTransformer
 
 SEEDS = range(5)

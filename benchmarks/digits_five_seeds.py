@@ -11,12 +11,15 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from vitedu.analysis import attention_distance, capture_attention
-from vitedu.baselines import SmallCNN
+from vitedu.analysis.attention_maps import (
+    attention_distance,
+    capture_attention,
+)
+from vitedu.book.notebook import set_up
 from vitedu.config import TrainConfig, ViTConfig
-from vitedu.data import Augment, Digits, batches, digits
-from vitedu.notebook import set_up
-from vitedu.training import accuracy, fit
+from vitedu.data.digits import Augment, Digits, batches, digits
+from vitedu.training.baselines import SmallCNN
+from vitedu.training.loop import accuracy, fit
 from vitedu.vit import VisionTransformer
 
 SEEDS = range(5)

@@ -16,7 +16,7 @@ from types import CodeType, FunctionType, ModuleType
 import torch
 
 from benchmarks.table import Row
-from vitedu import attention, layers, masks, patches, positional, vit
+from vitedu import attention, layers, masks, patches, vit
 from vitedu import transformer as seq2seq
 from vitedu.config import TransformerConfig, ViTConfig
 

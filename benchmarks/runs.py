@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from vitedu.whole_files import damage_named, write_whole
+from vitedu.atomic_files import damage_named, write_whole
 
 
 def read_runs(path: Path) -> list[dict]:

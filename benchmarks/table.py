@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 # Two runs on a quiet machine differ by about this much.
 NOISE = 0.02

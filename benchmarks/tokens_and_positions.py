@@ -17,11 +17,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from benchmarks.runs import read_runs, write_runs
-from vitedu.analysis import patch_distances, position_similarity
+from vitedu.analysis.attention_maps import patch_distances, position_similarity
 from vitedu.config import TrainConfig, ViTConfig
-from vitedu.data import Digits, batches, digits
-from vitedu.positional import SinusoidalPositionEncoding, interpolate_positions
-from vitedu.training import accuracy, fit
+from vitedu.data.digits import Digits, batches, digits
+from vitedu.positions import SinusoidalPositionEncoding, interpolate_positions
+from vitedu.training.loop import accuracy, fit
 from vitedu.vit import VisionTransformer
 
 SMALL = ViTConfig.digits(

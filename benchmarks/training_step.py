@@ -20,8 +20,8 @@ from torch.utils._pytree import tree_leaves
 from benchmarks.runs import write_runs
 from vitedu.attention import MultiHeadAttention
 from vitedu.config import ViTConfig
-from vitedu.devices import choose_device
-from vitedu.recomputation import recompute_blocks
+from vitedu.training.activation_checkpointing import recompute_blocks
+from vitedu.training.devices import choose_device
 from vitedu.vit import VisionTransformer
 
 FOLDER = Path(__file__).parent.parent / "book/data"

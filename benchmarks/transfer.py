@@ -25,10 +25,10 @@ from benchmarks.amount_of_data import (
     trained,
 )
 from benchmarks.runs import read_runs, write_runs
-from vitedu.canvases import Canvases
 from vitedu.config import TrainConfig
-from vitedu.data import batches, digits
-from vitedu.training import accuracy, fit
+from vitedu.data.canvases import Canvases
+from vitedu.data.digits import batches, digits
+from vitedu.training.loop import accuracy, fit
 
 CLASSES = 5
 SHOTS = (1, 5, 20, 100)

@@ -9,18 +9,18 @@ from pathlib import Path
 
 import torch
 
-from vitedu.analysis import capture_attention
+from vitedu.analysis.attention_maps import capture_attention
+from vitedu.book.notebook import set_up
 from vitedu.config import TrainConfig, TransformerConfig
-from vitedu.decoding import greedy_search
-from vitedu.notebook import set_up
-from vitedu.numerals import (
+from vitedu.data.numerals import (
     draw_numbers,
     numeral_pairs,
     numeral_task,
     numeral_words,
 )
-from vitedu.sequences import Pairs, pair_batches
-from vitedu.training import fit
+from vitedu.data.sequences import Pairs, pair_batches
+from vitedu.decoding.search import greedy_search
+from vitedu.training.loop import fit
 from vitedu.transformer import Transformer
 
 SEEDS = (1, 2)

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
-from vitedu import distributed
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
-from vitedu.data import Augment, batches
-from vitedu.numerals import numeral_pairs
-from vitedu.recomputation import recompute_blocks
-from vitedu.sequences import pair_batches
-from vitedu.training import fit
+from vitedu.data.digits import Augment, batches
+from vitedu.data.numerals import numeral_pairs
+from vitedu.data.sequences import pair_batches
+from vitedu.training import distributed
+from vitedu.training.activation_checkpointing import recompute_blocks
+from vitedu.training.loop import fit
 from vitedu.transformer import Encoder, Transformer
 from vitedu.vit import VisionTransformer
 

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from tqdm.auto import tqdm
 
 from vitedu.config import TrainConfig, ViTConfig
-from vitedu.training import fit
+from vitedu.training.loop import fit
 from vitedu.vit import VisionTransformer
 
 # By default all forks share one lock, which a kill could leave locked.

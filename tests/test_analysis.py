@@ -9,7 +9,7 @@ import pytest
 import torch
 from helpers import assert_all_close, draw
 
-from vitedu.analysis import (
+from vitedu.analysis.attention_maps import (
     attention_distance,
     attention_rollout,
     capture_attention,

@@ -14,8 +14,8 @@ from vitedu.attention import (
     attention_weights,
     scaled_dot_product_attention,
 )
+from vitedu.book.proofs import attention_inputs, attention_masks
 from vitedu.cache import KeyValueCache
-from vitedu.checks import attention_inputs, attention_masks
 from vitedu.masks import causal_mask
 
 MASKS = dict(attention_masks())

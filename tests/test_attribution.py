@@ -5,7 +5,7 @@ import torch
 from helpers import assert_all_close, draw, refuses
 from torch import nn
 
-from vitedu.attribution import deletion_test, gradient_saliency
+from vitedu.analysis.attribution import deletion_test, gradient_saliency
 
 # Two images of 3 x 2 patches of 2 x 5 pixels, 3 channels.
 IMAGES = draw(2, 3, 6, 10)

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from helpers import assert_all_close, draw
 from torch import nn
 
-from vitedu.baselines import (
+from vitedu.training.baselines import (
     SmallCNN,
     logistic_regression_accuracy,
     majority_accuracy,

@@ -8,8 +8,8 @@ from helpers import assert_all_close, refuses
 from PIL import Image
 from torch.utils.data import DataLoader
 
-from vitedu.canvases import Canvases
-from vitedu.data import digits
+from vitedu.data.canvases import Canvases
+from vitedu.data.digits import digits
 
 DATA = digits()
 SOURCES = {

@@ -8,7 +8,7 @@ from helpers import draw, refuses
 
 from vitedu import require
 from vitedu.config import TransformerConfig, ViTConfig
-from vitedu.decoding import greedy_search
+from vitedu.decoding.search import greedy_search
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 

@@ -12,7 +12,11 @@ import torch
 from helpers import draw, refuses
 from safetensors.torch import save_file
 
-from vitedu.checkpoints import FORMAT, read_checkpoint, write_checkpoint
+from vitedu.training.checkpoints import (
+    FORMAT,
+    read_checkpoint,
+    write_checkpoint,
+)
 
 TENSORS = {
     "weight": draw(5, 7),

@@ -6,7 +6,7 @@ import pytest
 import torch
 from helpers import draw
 
-from vitedu.checks import (
+from vitedu.book.proofs import (
     attention_inputs,
     attention_masks,
     same,

@@ -10,13 +10,13 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
-from vitedu.complexity import (
+from vitedu.analysis.complexity import (
     layer_flops,
     path_length,
     receptive_field,
     sequential_operations,
 )
+from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
 from vitedu.masks import causal_mask
 
 D = 12

@@ -6,8 +6,8 @@ import pytest
 from helpers import refuses
 
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
-from vitedu.numerals import numeral_vocabularies
-from vitedu.sequences import Vocabulary
+from vitedu.data.numerals import numeral_vocabularies
+from vitedu.data.sequences import Vocabulary
 
 # d_model, num_layers, num_heads, d_ff, patch_size
 PUBLISHED = {

@@ -8,7 +8,7 @@ from configs import transformer_configs, vit_configs
 from helpers import PROPERTY
 from hypothesis import given, settings
 
-from vitedu.counting import parameter_counts
+from vitedu.analysis.counting import parameter_counts
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
-from vitedu.data import Augment, batches, digits
+from vitedu.data.digits import Augment, batches, digits
 
 RATES = ("degrees", "shift", "stretch", "shear", "ink")
 STILL = dict.fromkeys(RATES, 0.0)

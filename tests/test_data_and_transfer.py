@@ -5,8 +5,8 @@ import torch
 from sklearn.linear_model import Ridge
 
 from benchmarks import amount_of_data, transfer
-from vitedu.canvases import Canvases
-from vitedu.training import accuracy
+from vitedu.data.canvases import Canvases
+from vitedu.training.loop import accuracy
 
 
 def test_the_linear_map_is_that_of_ridge_regression():

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from torch import nn
 
 from vitedu.config import TransformerConfig
-from vitedu.decoding import (
+from vitedu.decoding.beams import NBest
+from vitedu.decoding.search import (
     beam_search,
     greedy_search,
     length_divisor,
     sample_tokens,
 )
-from vitedu.hypotheses import NBest
 from vitedu.transformer import Transformer
 
 # Five tokens to come next: the end and three others, one of them the

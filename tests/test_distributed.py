@@ -17,7 +17,7 @@ import psutil
 import pytest
 import torch
 
-from vitedu.checkpoints import read_checkpoint
+from vitedu.training.checkpoints import read_checkpoint
 
 soak = partial(pytest.param, marks=pytest.mark.soak)
 PROGRAM = ["--num-epochs", "6", "--dropout", "0.1", "--batch-size", "200"]

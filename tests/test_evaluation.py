@@ -12,7 +12,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from vitedu.config import ViTConfig
-from vitedu.evaluation import evaluate_classifier
+from vitedu.training.evaluation import evaluate_classifier
 from vitedu.vit import VisionTransformer
 
 CLASSES = 7

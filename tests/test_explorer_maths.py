@@ -11,28 +11,28 @@ from javascript import numbers, run
 from torch import nn
 
 from vitedu import mask_formats
-from vitedu.analysis import (
+from vitedu.analysis.attention_maps import (
     attention_distance,
     patch_distances,
     uniform_distance,
 )
-from vitedu.attention import attention_weights, scaled_dot_product_attention
-from vitedu.config import ViTConfig
-from vitedu.counting import parameter_counts
-from vitedu.flops import (
+from vitedu.analysis.counting import parameter_counts
+from vitedu.analysis.flops import (
     crossover_length,
     quadratic_share,
     training_flops,
     vit_flops,
 )
-from vitedu.masks import causal_mask, padding_mask
-from vitedu.memory import (
+from vitedu.analysis.memory import (
     activation_bytes,
     attention_map_bytes,
     training_state_bytes,
 )
-from vitedu.numerals import chinese_numeral, draw_numbers, english_numeral
-from vitedu.sinusoids import sinusoidal_table
+from vitedu.attention import attention_weights, scaled_dot_product_attention
+from vitedu.config import ViTConfig
+from vitedu.data.numerals import chinese_numeral, draw_numbers, english_numeral
+from vitedu.masks import causal_mask, padding_mask
+from vitedu.positions import sinusoidal_table
 from vitedu.widgets import AttentionDistance, HeadViewer
 from vitedu.widgets.base import DTYPES, _to_page
 from vitedu.widgets.mask_editor import CONVENTIONS, FILL_VALUES, METHODS

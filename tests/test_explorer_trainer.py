@@ -12,10 +12,10 @@ from javascript import numbers, run
 from numpy.polynomial import Polynomial
 from torch import nn
 
-from vitedu.analysis import capture_attention
+from vitedu.analysis.attention_maps import capture_attention
 from vitedu.attention import MultiHeadAttention
 from vitedu.layers import EncoderBlock, FeedForward
-from vitedu.sinusoids import sinusoidal_table
+from vitedu.positions import sinusoidal_table
 
 SCRIPTS = "reverse_trainer_layers reverse_trainer_maths"
 LENGTH, SYMBOLS, BATCH, D_MODEL, D_FF = 10, 8, 16, 32, 64

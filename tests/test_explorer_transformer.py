@@ -12,10 +12,10 @@ from translators import (
     trained_model,
 )
 
-from vitedu.analysis import capture_attention
+from vitedu.analysis.attention_maps import capture_attention
+from vitedu.book.page_weights import page_weights, rounded_to_half
 from vitedu.config import TransformerConfig
-from vitedu.decoding import beam_search, greedy_search
-from vitedu.page_weights import page_weights, rounded_to_half
+from vitedu.decoding.search import beam_search, greedy_search
 from vitedu.transformer import Transformer
 from vitedu.widgets import DecodingSteps
 from vitedu.widgets.base import _to_page

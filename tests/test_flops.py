@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from vitedu.cache import DecoderCache
-from vitedu.config import TransformerConfig, ViTConfig
-from vitedu.flops import (
+from vitedu.analysis.flops import (
     cached_step_flops,
     crossover_length,
     quadratic_share,
@@ -21,6 +19,8 @@ from vitedu.flops import (
     transformer_flops,
     vit_flops,
 )
+from vitedu.cache import DecoderCache
+from vitedu.config import TransformerConfig, ViTConfig
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 

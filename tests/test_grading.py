@@ -12,8 +12,9 @@ from test_notebooks import CHAPTERS, read
 from torch import nn
 
 from tools.editions import EXERCISE, exercises_of
-from vitedu import attention, grading
-from vitedu.grading import (
+from vitedu import attention
+from vitedu.book import grading
+from vitedu.book.grading import (
     Exercise,
     FunctionExercise,
     LettersExercise,

@@ -9,7 +9,7 @@ from vitedu_book.teaching import BadGuide, read_guide
 
 from benchmarks.runs import read_runs
 from tools import editions
-from vitedu import progress
+from vitedu.book import progress
 
 LEVELS = 3000
 

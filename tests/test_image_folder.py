@@ -7,8 +7,8 @@ import torch
 from helpers import refuses
 from PIL import EpsImagePlugin, Image
 
-from vitedu.image_folder import ImageFolder, train_and_validation
-from vitedu.photographs import model_input, random_input, read_image
+from vitedu.data.image_folder import ImageFolder, train_and_validation
+from vitedu.data.photographs import preprocess, random_input, read_image
 
 COLOURS = {"blue": (0, 0, 255), "green": (0, 255, 0), "red": (255, 0, 0)}
 
@@ -42,7 +42,7 @@ def test_classes_are_sorted_and_pictures_found(folder):
     for index in (0, 13, 20):
         image, number = data[index]
         path = data.samples[index][0]
-        assert torch.equal(image, model_input(read_image(path), 8))
+        assert torch.equal(image, preprocess(read_image(path), 8))
         assert image[2 - number].mean() > 0.9
         assert image.mean() < 0
 

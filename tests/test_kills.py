@@ -14,7 +14,7 @@ import killed
 import pytest
 import torch
 
-from vitedu.checkpoints import read_checkpoint
+from vitedu.training.checkpoints import read_checkpoint
 
 PATIENCE = 60.0
 PLACES = ("at the start", "in a step", "in a write", "after a write")

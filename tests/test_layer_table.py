@@ -10,11 +10,11 @@ from hypothesis import given
 from torch import nn
 from usual_vit import UsualViT
 
-from vitedu.config import ViTConfig
-from vitedu.layer_table import (
+from vitedu.analysis.layer_table import (
     called_layers,
     layer_table,
 )
+from vitedu.config import ViTConfig
 
 B32 = layer_table(ViTConfig.b32(num_classes=5))
 

@@ -5,9 +5,9 @@ import torch
 from helpers import draw, refuses
 from torch import nn
 
+from vitedu.analysis.leaks import future_leak, leaks, padding_leak
 from vitedu.attention import MultiHeadAttention
 from vitedu.layers import EncoderBlock, FeedForward
-from vitedu.leaks import future_leak, leaks, padding_leak
 from vitedu.masks import causal_mask, padding_mask
 
 LENGTH, D_MODEL, WORDS = 5, 6, 11

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 import torch
 
-from vitedu.letters import copy_task, reverse_task
+from vitedu.data.letters import copy_task, reverse_task
 
 SMALL = {"num_train": 31, "num_test": 17, "num_symbols": 5, "lengths": (2, 4)}
 

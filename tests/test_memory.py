@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from vitedu import attention
-from vitedu.config import ViTConfig
-from vitedu.memory import (
+from vitedu.analysis.memory import (
     activation_bytes,
     attention_map_bytes,
     training_state_bytes,
 )
+from vitedu.config import ViTConfig
 from vitedu.vit import VisionTransformer
 
 MANY = settings(PROPERTY, max_examples=100)

@@ -237,21 +237,21 @@ MUTANTS = [
     ),
     Mutant(
         "sines and cosines swapped",
-        "sinusoids",
+        "positions",
         "[angles.sin(), angles.cos()]",
         "[angles.cos(), angles.sin()]",
         HF_TRANSFORMER,
     ),
     Mutant(
         "positions off by one",
-        "sinusoids",
+        "positions",
         "torch.arange(start, start + length, **exact)",
         "torch.arange(start + 1, start + length + 1, **exact)",
         HF_TRANSFORMER,
     ),
     Mutant(
         "rows and columns swapped",
-        "sinusoids",
+        "positions",
         "rows.repeat_interleave(len(columns), dim=0),\n"
         "            columns.repeat(len(rows), 1),",
         "rows.repeat(len(columns), 1),\n"
@@ -274,7 +274,7 @@ MUTANTS = [
     ),
     Mutant(
         "the grid of positions stretched the other way",
-        "positional",
+        "positions",
         '"1 d rows cols -> 1 (rows cols) d"',
         '"1 d rows cols -> 1 (cols rows) d"',
         HF_POSITIONS,
@@ -408,14 +408,14 @@ MUTANTS = [
     ),
     Mutant(
         "score not divided by the length",
-        "hypotheses",
+        "decoding.beams",
         "return ((5 + length) / 6) ** alpha",
         "return 1.0",
         "decoding: narrow_beam",
     ),
     Mutant(
         "the model left as it was trained",
-        "training",
+        "training.loop",
         "    model.eval()\n    return history",
         "    return history",
         "training: leaves_the_model_in_evaluation_mode",

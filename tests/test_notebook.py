@@ -12,7 +12,7 @@ import pytest
 import torch
 from helpers import refuses
 
-from vitedu import notebook, plots
+from vitedu.book import notebook, plots
 from vitedu.layers import DropPath
 
 

@@ -6,7 +6,7 @@ import cn2an
 import torch
 from num2words import num2words
 
-from vitedu.numerals import (
+from vitedu.data.numerals import (
     LARGEST,
     chinese_numeral,
     draw_numbers,

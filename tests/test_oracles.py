@@ -10,9 +10,9 @@ from torch import nn
 from torch.profiler import profile
 
 from vitedu import attention
-from vitedu.analysis import attention_distance, uniform_distance
+from vitedu.analysis.attention_maps import attention_distance, uniform_distance
 from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
-from vitedu.checks import attention_inputs, attention_masks
+from vitedu.book.proofs import attention_inputs, attention_masks
 from vitedu.config import ViTConfig
 from vitedu.layers import EncoderBlock, FeedForward
 from vitedu.masks import causal_mask, padding_mask

@@ -29,7 +29,7 @@ from transformers.models.vit_mae.modeling_vit_mae import (
 
 from vitedu.cache import DecoderCache
 from vitedu.config import TransformerConfig, ViTConfig
-from vitedu.positional import interpolate_positions, sinusoidal_table_2d
+from vitedu.positions import interpolate_positions, sinusoidal_table_2d
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 

@@ -9,9 +9,9 @@ from einops import rearrange
 from helpers import assert_all_close, draw, gradients
 from torch import nn
 
+from vitedu.analysis.counting import parameter_counts
 from vitedu.attention import MultiHeadAttention
 from vitedu.config import TransformerConfig, ViTConfig
-from vitedu.counting import parameter_counts
 from vitedu.layers import DecoderBlock, EncoderBlock, FeedForward
 from vitedu.masks import causal_mask, padding_mask
 from vitedu.transformer import Transformer

@@ -77,7 +77,7 @@ for name in {extras!r}:
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 from vitedu import *
-from vitedu.pretrained import config_of, save_vit
+from vitedu.pretrained.models import config_of, save_vit
 
 torch.manual_seed(0)
 data = TensorDataset(torch.randn(8, 1, 8, 8), torch.arange(8) % 10)

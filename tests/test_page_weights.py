@@ -7,8 +7,8 @@ from configs import transformer_configs
 from hypothesis import given, settings
 from torch import nn
 
+from vitedu.book.page_weights import page_weights, rounded_to_half
 from vitedu.config import TransformerConfig
-from vitedu.page_weights import page_weights, rounded_to_half
 from vitedu.transformer import Transformer
 
 SIZES = {

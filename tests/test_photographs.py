@@ -12,12 +12,12 @@ from PIL import Image
 from sklearn.datasets import load_sample_image
 from transformers import image_utils
 
-from vitedu.photographs import (
+from vitedu.data.photographs import (
     IMAGENET,
     ORIGINAL_VIT,
     Normalisation,
-    model_input,
     photograph,
+    preprocess,
     random_input,
     rgb_pixels,
 )
@@ -31,7 +31,7 @@ def colours(image):
 
 
 def pillow_input(pixels, image_size, shorter):
-    """Do by Pillow what `model_input` does, up to the normalisation."""
+    """Do by Pillow what `preprocess` does, up to the normalisation."""
     array = (pixels * 255).round().byte().permute(1, 2, 0).numpy()
     image = Image.fromarray(array)
     scale = shorter / min(image.size)
@@ -54,16 +54,16 @@ def test_photographs_are_those_of_scikit_learn(name):
     ("height", "width"), [(427, 640), (640, 427), (53, 41), (32, 32)]
 )
 @pytest.mark.parametrize(
-    ("image_size", "crop_share", "shorter"), [(37, 1.0, 37), (36, 0.9, 40)]
+    ("image_size", "crop_pct", "shorter"), [(37, 1.0, 37), (36, 0.9, 40)]
 )
 def test_model_input_equals_pillow(
-    height, width, image_size, crop_share, shorter
+    height, width, image_size, crop_pct, shorter
 ):
     pixels = CHINA[:, :height, :width]
     if height > width:
         pixels = CHINA.transpose(1, 2)[:, :height, :width]
-    found = model_input(
-        pixels, image_size, crop_share=crop_share, normalisation=RAW
+    found = preprocess(
+        pixels, image_size, crop_pct=crop_pct, normalisation=RAW
     )
     expected = pillow_input(pixels, image_size, shorter)
     # Pillow rounds to bytes after each of its two passes.
@@ -83,14 +83,14 @@ def test_a_picture_that_is_resized_whole_and_then_cut_is_the_same(size, dtype):
     )[0]
     top, left = (round((side - 37) / 2) for side in whole.shape[1:])
     expected = whole[:, top : top + 37, left : left + 37].clamp(0, 1)
-    found = model_input(pixels, 37, crop_share=0.9, normalisation=RAW)
+    found = preprocess(pixels, 37, crop_pct=0.9, normalisation=RAW)
     assert torch.equal(found, expected)
 
 
 @pytest.mark.parametrize(
-    ("size", "crop_share"), [((1, 500), 1.0), ((427, 640), 0.05)]
+    ("size", "crop_pct"), [((1, 500), 1.0), ((427, 640), 0.05)]
 )
-def test_what_is_cut_off_costs_little(monkeypatch, size, crop_share):
+def test_what_is_cut_off_costs_little(monkeypatch, size, crop_pct):
     made, resize = [], F.interpolate
 
     def noted(*arguments, **options):
@@ -98,7 +98,7 @@ def test_what_is_cut_off_costs_little(monkeypatch, size, crop_share):
         return made[-1]
 
     monkeypatch.setattr(F, "interpolate", noted)
-    model_input(CHINA[:, : size[0], : size[1]], crop_share=crop_share)
+    preprocess(CHINA[:, : size[0], : size[1]], crop_pct=crop_pct)
     # Resized whole, they would hold 75 and 90 million numbers.
     assert max(picture.numel() for picture in made) < 10_000_000
 
@@ -106,12 +106,14 @@ def test_what_is_cut_off_costs_little(monkeypatch, size, crop_share):
 def test_interpolation_stays_in_range():
     edge = torch.zeros(3, 8, 8)
     edge[..., 4:] = 1
-    found = model_input(edge, 31)
+    found = preprocess(edge, 31)
     assert (found.min(), found.max()) == (-1, 1)
 
 
 def test_a_picture_of_ones_own_needs_no_scikit_learn():
-    code = "import sys, vitedu.photographs; print('sklearn' in sys.modules)"
+    code = (
+        "import sys, vitedu.data.photographs; print('sklearn' in sys.modules)"
+    )
     found = subprocess.run(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
     )
@@ -139,10 +141,10 @@ def test_normalising_each_colour_and_back(normalisation, batch):
 
 
 def test_model_input_normalises_as_told():
-    raw = model_input(CHINA, 31, normalisation=RAW)
-    assert_all_close((model_input(CHINA, 31),), (raw * 2 - 1,), 1e-6)
+    raw = preprocess(CHINA, 31, normalisation=RAW)
+    assert_all_close((preprocess(CHINA, 31),), (raw * 2 - 1,), 1e-6)
     assert_all_close(
-        (model_input(CHINA, 31, normalisation=IMAGENET),),
+        (preprocess(CHINA, 31, normalisation=IMAGENET),),
         (IMAGENET.apply(raw),),
         1e-6,
     )
@@ -188,7 +190,7 @@ def test_a_turned_photograph_is_turned_back():
 
 def test_who_has_another_number_of_channels_is_sent_to_rgb_pixels():
     with refuses(ValueError, "rgb_pixels gives for any image; got (1, 427, "):
-        model_input(CHINA[:1])
+        preprocess(CHINA[:1])
 
 
 def test_a_random_part_has_its_shares():

@@ -10,7 +10,7 @@ from helpers import refuses
 from matplotlib import _pylab_helpers
 from matplotlib.colors import to_hex, to_rgb
 
-from vitedu import plots
+from vitedu.book import plots
 
 ROOT = Path(__file__).parent.parent
 

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from helpers import assert_all_close, draw, gradients, refuses
 
-from vitedu import positional
-from vitedu.positional import (
+from vitedu import positions
+from vitedu.positions import (
     LearnedPositionEmbedding,
     SinusoidalPositionEncoding,
     SinusoidalPositionEncoding2d,
@@ -94,7 +94,7 @@ def test_sentences_of_any_length_and_start(monkeypatch):
         lengths.append(length)
         return sinusoidal_table(length, *arguments, **options)
 
-    monkeypatch.setattr(positional, "sinusoidal_table", counted)
+    monkeypatch.setattr(positions, "sinusoidal_table", counted)
     encoding, tokens = SinusoidalPositionEncoding(14), draw(2, 211, 14)
     by_steps = [encoding(tokens[:, [i]], i) for i in range(211)]
     assert torch.equal(torch.cat(by_steps, dim=1), encoding(tokens))

@@ -15,9 +15,13 @@ from safetensors.torch import load_file, save_file
 from scipy.ndimage import zoom
 from scipy.special import erf
 
-from vitedu.checkpoints import FORMAT, read_checkpoint, write_checkpoint
 from vitedu.config import ViTConfig
-from vitedu.pretrained import config_of, load_vit, save_vit
+from vitedu.pretrained.models import config_of, load_vit, save_vit
+from vitedu.training.checkpoints import (
+    FORMAT,
+    read_checkpoint,
+    write_checkpoint,
+)
 from vitedu.vit import VisionTransformer
 
 SIZES = {

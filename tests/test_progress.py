@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from vitedu import progress as module
-from vitedu.checks import progress
-from vitedu.grading import NumberExercise
+from vitedu.book import progress as module
+from vitedu.book.grading import NumberExercise
+from vitedu.book.proofs import progress
 
 
 @pytest.fixture(autouse=True)

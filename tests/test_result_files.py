@@ -7,7 +7,7 @@ import torch
 
 from benchmarks import tokens_and_positions
 from benchmarks.runs import read_runs, write_runs
-from vitedu.data import digits
+from vitedu.data.digits import digits
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,12 @@ from test_training import (
 from torch import nn
 from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler
 
-from vitedu.checkpoints import read_checkpoint, write_checkpoint
 from vitedu.config import TrainConfig
-from vitedu.data import digits
+from vitedu.data.digits import digits
 from vitedu.layers import EncoderBlock
-from vitedu.recomputation import recompute_blocks
-from vitedu.training import fit
+from vitedu.training.activation_checkpointing import recompute_blocks
+from vitedu.training.checkpoints import read_checkpoint, write_checkpoint
+from vitedu.training.loop import fit
 
 
 @pytest.fixture(scope="module")

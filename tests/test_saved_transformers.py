@@ -11,16 +11,16 @@ from helpers import refuses
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from vitedu.checkpoints import FORMAT, write_checkpoint
 from vitedu.config import TransformerConfig, ViTConfig
-from vitedu.numerals import numeral_pairs, numeral_vocabularies
-from vitedu.pretrained import (
+from vitedu.data.numerals import numeral_pairs, numeral_vocabularies
+from vitedu.data.sequences import Vocabulary
+from vitedu.pretrained.models import (
     config_of,
     load_transformer,
     save_transformer,
     save_vit,
 )
-from vitedu.sequences import Vocabulary
+from vitedu.training.checkpoints import FORMAT, write_checkpoint
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 

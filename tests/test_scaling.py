@@ -10,14 +10,14 @@ from helpers import refuses
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from vitedu import notebook
+from vitedu.book import notebook
 from vitedu.cache import DecoderCache
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
-from vitedu.devices import choose_device
+from vitedu.data.numerals import numeral_pairs
 from vitedu.layers import EncoderBlock
-from vitedu.numerals import numeral_pairs
-from vitedu.recomputation import recompute_blocks
-from vitedu.training import fit
+from vitedu.training.activation_checkpointing import recompute_blocks
+from vitedu.training.devices import choose_device
+from vitedu.training.loop import fit
 from vitedu.transformer import Decoder, Encoder, Transformer
 from vitedu.vit import VisionTransformer
 

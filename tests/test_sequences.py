@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from vitedu.sequences import Pairs, Vocabulary, pair_batches
+from vitedu.data.sequences import Pairs, Vocabulary, pair_batches
 
 ENGLISH = Vocabulary(("one", "two", "three"))
 CHINESE = Vocabulary(("一", "二", "三", "十"))

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from vitedu.positional import sinusoidal_table, sinusoidal_table_2d
+from vitedu.positions import sinusoidal_table, sinusoidal_table_2d
 
 EXACT = {"dtype": torch.float64}
 

@@ -12,10 +12,15 @@ from PIL import Image
 from test_scaling import machine  # noqa: F401  a fixture
 
 from vitedu import predict, train
-from vitedu.checkpoints import read_checkpoint
 from vitedu.config import TrainConfig, ViTConfig
-from vitedu.photographs import model_input, read_image
-from vitedu.pretrained import config_of, load_transformer, load_vit, save_vit
+from vitedu.data.photographs import preprocess, read_image
+from vitedu.pretrained.models import (
+    config_of,
+    load_transformer,
+    load_vit,
+    save_vit,
+)
+from vitedu.training.checkpoints import read_checkpoint
 from vitedu.vit import VisionTransformer
 
 FAST = ["--num-epochs", "2", "--batch-size", "479"]
@@ -160,7 +165,7 @@ def test_it_tells_ones_own_pictures_apart(capsys, tmp_path, pictures):
     found = predict.predict(model, whole, top_k=2)
     assert [next(iter(shares)) for shares in found] == ["green", "red"]
     for path, shares in zip(whole, found, strict=True):
-        image = model_input(read_image(path), 8)
+        image = preprocess(read_image(path), 8)
         expected = model(image[None])[0].softmax(-1)
         likeliest = sorted(expected.tolist(), reverse=True)
         assert list(shares.values()) == pytest.approx(likeliest[:2])

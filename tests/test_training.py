@@ -13,12 +13,12 @@ from torch.utils.data import (
     TensorDataset,
 )
 
-from vitedu.checkpoints import read_checkpoint
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
-from vitedu.data import Augment, batches, digits
-from vitedu.numerals import numeral_pairs
-from vitedu.sequences import pair_batches
-from vitedu.training import History, accuracy, fit
+from vitedu.data.digits import Augment, batches, digits
+from vitedu.data.numerals import numeral_pairs
+from vitedu.data.sequences import pair_batches
+from vitedu.training.checkpoints import read_checkpoint
+from vitedu.training.loop import History, accuracy, fit
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 

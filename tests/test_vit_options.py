@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from helpers import assert_all_close, draw, gradients
 
 from vitedu.config import ViTConfig
-from vitedu.positional import sinusoidal_table_2d
+from vitedu.positions import sinusoidal_table_2d
 from vitedu.vit import VisionTransformer
 
 # As many images as heads: a mask on the wrong axis would fit, too.

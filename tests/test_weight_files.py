@@ -12,7 +12,7 @@ import torch
 from helpers import draw, refuses
 from safetensors.torch import save_file
 
-from vitedu.weight_files import open_weights
+from vitedu.pretrained.weight_files import open_weights
 
 ARRAYS = {"cls": draw(1, 1, 7).numpy(), "head/kernel": draw(5, 11).numpy()}
 

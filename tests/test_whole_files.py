@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vitedu.checkpoints import write_checkpoint
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
+from vitedu.training.checkpoints import write_checkpoint
 
 OLD, NEW = b"old", b"new" * 100_000
 

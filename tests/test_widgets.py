@@ -11,10 +11,10 @@ from explorers import MAKERS, make_batch, make_image, rows_of_weights
 from translators import SRC, make_model
 
 from vitedu import widgets
+from vitedu.book.page_weights import page_weights
 from vitedu.config import ViTConfig
-from vitedu.numerals import numeral_vocabularies
-from vitedu.page_weights import page_weights
-from vitedu.photographs import ORIGINAL_VIT, model_input, photograph
+from vitedu.data.numerals import numeral_vocabularies
+from vitedu.data.photographs import ORIGINAL_VIT, photograph, preprocess
 from vitedu.widgets import (
     ModelCounter,
     PatchCutter,
@@ -505,7 +505,7 @@ def test_a_script_with_its_styles_is_small(name):
 
 
 def test_a_photograph_of_224_pixels_is_light():
-    pixels = ORIGINAL_VIT.undo(model_input(photograph("china")))
+    pixels = ORIGINAL_VIT.undo(preprocess(photograph("china")))
     image = (255 * pixels).round().byte().permute(1, 2, 0).numpy()
     data = PatchCutter(image).get_state()["image"]["data"]
     assert len(gzip.compress(base64.b64encode(data))) < 120_000

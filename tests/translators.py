@@ -5,9 +5,13 @@ from functools import cache
 import torch
 import torch.nn.functional as F
 
+from vitedu.book.page_weights import page_weights, rounded_to_half
 from vitedu.config import TransformerConfig
-from vitedu.numerals import numeral_pairs, numeral_vocabularies, numeral_words
-from vitedu.page_weights import page_weights, rounded_to_half
+from vitedu.data.numerals import (
+    numeral_pairs,
+    numeral_vocabularies,
+    numeral_words,
+)
 from vitedu.transformer import Transformer
 from vitedu.widgets.translation import TranslationExplorer
 

@@ -6,8 +6,8 @@ Its attention is written out, its tokens and positions are bare parameters.
 import torch
 from torch import nn
 
+from vitedu.analysis.counting import head_widths
 from vitedu.config import ViTConfig
-from vitedu.counting import head_widths
 from vitedu.layers import DropPath
 
 

@@ -36,53 +36,49 @@ from wrong_values import (
 )
 
 from vitedu import (
-    analysis,
     attention,
-    attribution,
-    baselines,
-    canvases,
-    checkpoints,
-    checks,
-    complexity,
     config,
+    initialisation,
+    layers,
+    mask_formats,
+    masks,
+    patches,
+    positions,
+    predict,
+    transformer,
+    vit,
+)
+from vitedu import cache as kept
+from vitedu.analysis import (
+    attention_maps,
+    attribution,
+    complexity,
     counting,
-    data,
-    decoding,
+    flops,
+    layer_table,
+    leaks,
+    memory,
+)
+from vitedu.book import notebook, page_weights, plots, progress, proofs
+from vitedu.data import (
+    canvases,
+    digits,
+    image_folder,
+    letters,
+    numerals,
+    photographs,
+    sequences,
+)
+from vitedu.decoding import beams, search
+from vitedu.pretrained import configs, models, weight_files
+from vitedu.training import (
+    activation_checkpointing,
+    baselines,
+    checkpoints,
     devices,
     distributed,
     evaluation,
-    flops,
-    hypotheses,
-    image_folder,
-    initialisation,
-    layer_table,
-    layers,
-    leaks,
-    letters,
-    mask_formats,
-    masks,
-    memory,
-    notebook,
-    numerals,
-    page_weights,
-    patches,
-    photographs,
-    plots,
-    positional,
-    predict,
-    pretrained,
-    pretrained_config,
-    progress,
-    recomputation,
-    sequences,
-    sinusoids,
-    training,
-    transformer,
-    vit,
-    weight_files,
-)
-from vitedu import (
-    cache as kept,
+    loop,
 )
 
 
@@ -334,17 +330,17 @@ def picture() -> Kind:
 
 
 CALLS = {
-    "analysis.capture_attention": call(
-        lambda model: analysis.capture_attention(model).__enter__(),
+    "analysis.attention_maps.capture_attention": call(
+        lambda model: attention_maps.capture_attention(model).__enter__(),
         model=(VIT_MODEL, both(not_a(), values(nn.Linear(2, 3)))),
     ),
-    "analysis.patch_distances": call(
-        analysis.patch_distances,
+    "analysis.attention_maps.patch_distances": call(
+        attention_maps.patch_distances,
         grid_size=(GRID, pair(False)),
         patch_size=(4, pair(True)),
     ),
-    "analysis.attention_distance": call(
-        analysis.attention_distance,
+    "analysis.attention_maps.attention_distance": call(
+        attention_maps.attention_distance,
         weights=(
             MAPS,
             values(
@@ -360,13 +356,13 @@ CALLS = {
             ("prefix",),
         ),
     ),
-    "analysis.uniform_distance": call(
-        analysis.uniform_distance,
+    "analysis.attention_maps.uniform_distance": call(
+        attention_maps.uniform_distance,
         grid_size=(GRID, pair(False)),
         patch_size=(4, pair(True)),
     ),
-    "analysis.attention_rollout": call(
-        analysis.attention_rollout,
+    "analysis.attention_maps.attention_rollout": call(
+        attention_maps.attention_rollout,
         maps=(
             [MAPS, MAPS],
             both(
@@ -377,8 +373,8 @@ CALLS = {
         residual=(0.5, rate()),
         fusion=("mean", choice("mean", "max", "min")),
     ),
-    "analysis.position_similarity": call(
-        analysis.position_similarity,
+    "analysis.attention_maps.position_similarity": call(
+        attention_maps.position_similarity,
         weight=(draw(1, 7, 5), floats(0, 1)),
         grid_size=(GRID, both(pair(False), values((3, 5)))),
         num_prefix_tokens=(
@@ -435,7 +431,7 @@ CALLS = {
         attention.MultiHeadAttention(WIDTH, HEADS).register_recorder,
         recorder=(print, not_a(type)),
     ),
-    "attribution.gradient_saliency": call(
+    "analysis.attribution.gradient_saliency": call(
         attribution.gradient_saliency,
         function=(classify, not_a(type)),
         images=(
@@ -446,7 +442,7 @@ CALLS = {
         labels=(LABELS, ids(4, 0)),
         patch_size=(3, both(pair(True), values(2, (4, 3)))),
     ),
-    "attribution.deletion_test": call(
+    "analysis.attribution.deletion_test": call(
         attribution.deletion_test,
         function=(classify, both(not_a(type), BAD_FUNCTIONS), ("logits",)),
         images=(
@@ -470,19 +466,19 @@ CALLS = {
         draws=(2, size()),
         seed=(0, seed()),
     ),
-    "baselines.majority_accuracy": call(
+    "training.baselines.majority_accuracy": call(
         baselines.majority_accuracy,
         train_labels=(LABELS, both(integers(), values(LABELS[:0]))),
         test_labels=(LABELS, both(integers(), values(LABELS[:0]))),
     ),
-    "baselines.logistic_regression_accuracy": call(
+    "training.baselines.logistic_regression_accuracy": call(
         baselines.logistic_regression_accuracy,
         train_images=(draw(2, 3, 5), floats(0, 2), ("train_labels",)),
         train_labels=(LABELS, integers(0), ("label",)),
         test_images=(draw(2, 3, 5), floats(0, 2), ("test_labels",)),
         test_labels=(LABELS, integers(0), ("label",)),
     ),
-    "baselines.SmallCNN": call(
+    "training.baselines.SmallCNN": call(
         baselines.SmallCNN,
         num_channels=(1, size()),
         num_classes=(3, size()),
@@ -503,8 +499,8 @@ CALLS = {
         lambda rows: filled_decoder_cache().select(rows),
         rows=(torch.tensor([1, 0, 1]), ids(BATCH)),
     ),
-    "canvases.Canvases": call(canvases.Canvases, **canvas_fields()),
-    "canvases.Canvases.batch": call(
+    "data.canvases.Canvases": call(canvases.Canvases, **canvas_fields()),
+    "data.canvases.Canvases.batch": call(
         canvases.Canvases(num_images=5).batch,
         indices=(
             [0, 3],
@@ -512,23 +508,25 @@ CALLS = {
             ("index",),
         ),
     ),
-    "checkpoints.write_checkpoint": call(
+    "training.checkpoints.write_checkpoint": call(
         checkpoints.write_checkpoint,
         path=("/nowhere/file", not_a(str, bytes)),
         tensors=({"x": torch.ones(2)}, not_a(dict)),
         facts=({}, not_a(dict)),
     ),
-    "checkpoints.check_same_weights": call(
+    "training.checkpoints.check_same_weights": call(
         checkpoints.check_same_weights,
         expected=({}, not_a(dict)),
         found=({}, not_a(dict)),
         path=("/nowhere/file", not_a(str, bytes)),
     ),
-    "checkpoints.read_checkpoint": call(
+    "training.checkpoints.read_checkpoint": call(
         checkpoints.read_checkpoint, path=("/nowhere/file", not_a(str, bytes))
     ),
-    "checks.attention_inputs": call(checks.attention_inputs, seed=(0, seed())),
-    "complexity.layer_flops": call(
+    "book.proofs.attention_inputs": call(
+        proofs.attention_inputs, seed=(0, seed())
+    ),
+    "analysis.complexity.layer_flops": call(
         complexity.layer_flops,
         kind=(
             "restricted attention",
@@ -540,18 +538,18 @@ CALLS = {
         window=(3, both(size(), values(8, 9))),
         projections=(True, boolean()),
     ),
-    "complexity.sequential_operations": call(
+    "analysis.complexity.sequential_operations": call(
         complexity.sequential_operations,
         kind=("recurrent", choice(*KINDS)),
         num_tokens=(7, size()),
     ),
-    "complexity.receptive_field": call(
+    "analysis.complexity.receptive_field": call(
         complexity.receptive_field,
         num_layers=(3, size()),
         window=(3, size()),
         dilated=(False, boolean()),
     ),
-    "complexity.path_length": call(
+    "analysis.complexity.path_length": call(
         complexity.path_length,
         kind=(
             "convolution",
@@ -579,27 +577,27 @@ CALLS = {
             for name, pair_of in transformer_fields().items()
         },
     ),
-    "counting.parameter_counts": call(
+    "analysis.counting.parameter_counts": call(
         counting.parameter_counts,
         config=(
             VIT,
             both(not_a(), values(RECIPE, config.BlockConfig())),
         ),
     ),
-    "counting.head_widths": call(
+    "analysis.counting.head_widths": call(
         counting.head_widths, config=(VIT, both(not_a(), values(RECIPE)))
     ),
-    "data.digits": call(
-        data.digits,
+    "data.digits.digits": call(
+        digits.digits,
         test_size=(360, size(at_least=10, below=1788)),
         seed=(0, size(at_least=0, below=2**32)),
     ),
-    "data.Digits.pixels": call(
-        data.digits().pixels,
+    "data.digits.Digits.pixels": call(
+        digits.digits().pixels,
         images=(draw(2, 1, 8, 8), values(None, 3, [3], LABELS, "three")),
     ),
-    "data.Augment": call(
-        data.Augment,
+    "data.digits.Augment": call(
+        digits.Augment,
         degrees=(8.6, number(at_least=0, below=1e30)),
         shift=(0.5, number(at_least=0, below=1e30)),
         stretch=(0.1, rate()),
@@ -607,96 +605,98 @@ CALLS = {
         ink=(0.3, rate()),
         empty=(0.0, number(above=-1e30, below=1e30)),
     ),
-    "data.Augment.__call__": call(
-        data.Augment(),
+    "data.digits.Augment.__call__": call(
+        digits.Augment(),
         images=(draw(2, 1, 8, 8), floats()),
         generator=(torch.Generator(), not_a()),
     ),
-    "data.batches": call(
-        data.batches,
+    "data.digits.batches": call(
+        digits.batches,
         images=(draw(2, 1, 8, 8), floats(0), ("labels",)),
         labels=(LABELS, integers(0)),
         batch_size=(2, size(below=3)),
         seed=(0, seed()),
         augment=(None, not_a(type(None))),
     ),
-    "decoding.greedy_search": call(decoding.greedy_search, **search_fields()),
-    "decoding.sample_tokens": call(
-        decoding.sample_tokens,
+    "decoding.search.greedy_search": call(
+        search.greedy_search, **search_fields()
+    ),
+    "decoding.search.sample_tokens": call(
+        search.sample_tokens,
         generator=(torch.Generator(), not_a()),
         temperature=(1.0, number(above=0)),
         top_k=(3, size(below=VOCABULARY, optional=True)),
         **search_fields(),
     ),
-    "decoding.beam_search": call(
-        decoding.beam_search,
+    "decoding.search.beam_search": call(
+        search.beam_search,
         beam_size=(3, size(below=10**6)),
         length_penalty=(0.6, number(at_least=0, below=50)),
         **search_fields(),
     ),
-    "page_weights.rounded_to_half": call(
+    "book.page_weights.rounded_to_half": call(
         page_weights.rounded_to_half,
         model=(MODEL, not_a(transformer.Transformer)),
     ),
-    "page_weights.page_weights": call(
+    "book.page_weights.page_weights": call(
         page_weights.page_weights,
         model=(
             page_weights.rounded_to_half(MODEL),
             both(not_a(transformer.Transformer), values(MODEL)),
         ),
     ),
-    "flops.vit_flops": call(
+    "analysis.flops.vit_flops": call(
         flops.vit_flops,
         config=(VIT, both(not_a(), values(SEQ2SEQ))),
         batch_size=(2, size()),
     ),
-    "flops.transformer_flops": call(
+    "analysis.flops.transformer_flops": call(
         flops.transformer_flops,
         config=(SEQ2SEQ, both(not_a(), values(VIT))),
         src_len=(5, size()),
         tgt_len=(7, size()),
         batch_size=(2, size()),
     ),
-    "flops.cached_step_flops": call(
+    "analysis.flops.cached_step_flops": call(
         flops.cached_step_flops,
         config=(SEQ2SEQ, both(not_a(), values(VIT))),
         src_len=(5, size()),
         tgt_len=(7, size(at_least=2)),
         batch_size=(2, size()),
     ),
-    "flops.training_flops": call(
+    "analysis.flops.training_flops": call(
         flops.training_flops,
         forward=({"head": 5}, both(not_a(dict), values({}, {"head": -1}))),
     ),
-    "flops.pretraining_exaflops": call(
+    "analysis.flops.pretraining_exaflops": call(
         flops.pretraining_exaflops,
         config=(VIT, both(not_a(), values(SEQ2SEQ))),
         num_epochs=(7, size()),
         num_images=(100, size()),
     ),
-    "flops.quadratic_share": call(
+    "analysis.flops.quadratic_share": call(
         flops.quadratic_share,
         flops=(
             {"head": 5},
             both(not_a(dict), values({}, {"head": 0}, {"head": 0.5})),
         ),
     ),
-    "flops.crossover_length": call(
+    "analysis.flops.crossover_length": call(
         flops.crossover_length, config=(VIT, both(not_a(), values(RECIPE)))
     ),
-    "hypotheses.length_divisor": call(
-        hypotheses.length_divisor,
+    "decoding.beams.length_divisor": call(
+        beams.length_divisor,
         length=(3, size()),
         alpha=(0.6, number(at_least=0, below=50)),
     ),
-    "layer_table.layer_table": call(
+    "analysis.layer_table.layer_table": call(
         layer_table.layer_table, config=(VIT, both(not_a(), values(SEQ2SEQ)))
     ),
-    "layer_table.called_layers": call(
+    "analysis.layer_table.called_layers": call(
         lambda model: layer_table.called_layers(model, torch.ones(1, 2)),
         model=(nn.Sequential(nn.Linear(2, 3)), not_a()),
     ),
-    "layer_table.printed_totals": call(
+    "analysis.layer_table.printed_totals": call(
         layer_table.printed_totals,
         rows=([], both(not_a(list, tuple, dict, set), values([3], ["x"]))),
         input_shape=((3, 6), items(size())),
@@ -759,7 +759,7 @@ CALLS = {
         memory_mask=(MASK, truths(0, 1, 2, 3, optional=True), ("mask",)),
         cache=(None, not_a(type(None))),
     ),
-    "leaks.leaks": call(
+    "analysis.leaks.leaks": call(
         leaks.leaks,
         function=(
             torch.Tensor.float,
@@ -782,11 +782,11 @@ CALLS = {
         noise=(1.0, number(above=0)),
         seed=(0, seed()),
     ),
-    "leaks.future_leak": call(
+    "analysis.leaks.future_leak": call(
         leaks.future_leak,
         changes=(draw(3, 3), both(floats(0, 1), values(draw(0, 0)))),
     ),
-    "leaks.padding_leak": call(
+    "analysis.leaks.padding_leak": call(
         leaks.padding_leak,
         function=(nn.Identity(), not_a(type)),
         inputs=(
@@ -810,8 +810,8 @@ CALLS = {
         noise=(1.0, both(number(above=0), values(1e-30))),
         seed=(0, seed()),
     ),
-    "letters.copy_task": call(letters.copy_task, **letter_fields()),
-    "letters.reverse_task": call(letters.reverse_task, **letter_fields()),
+    "data.letters.copy_task": call(letters.copy_task, **letter_fields()),
+    "data.letters.reverse_task": call(letters.reverse_task, **letter_fields()),
     "mask_formats.to_fused": call(
         mask_formats.to_fused, mask=(MASK, truths())
     ),
@@ -896,17 +896,17 @@ CALLS = {
         query=(QUERY, both(size(), values(4)), ("mask",)),
         key=(KEY, both(size(), values(4)), ("mask",)),
     ),
-    "memory.attention_map_bytes": call(
+    "analysis.memory.attention_map_bytes": call(
         memory.attention_map_bytes,
         num_heads=(3, size()),
         num_tokens=(5, size()),
         batch_size=(2, size()),
     ),
-    "memory.training_state_bytes": call(
+    "analysis.memory.training_state_bytes": call(
         memory.training_state_bytes,
         config=(VIT, both(not_a(), values(RECIPE))),
     ),
-    "memory.activation_bytes": call(
+    "analysis.memory.activation_bytes": call(
         memory.activation_bytes,
         config=(
             replace(VIT, attention_dropout=0.1),
@@ -916,12 +916,12 @@ CALLS = {
         batch_size=(2, size()),
         fused=(False, both(boolean(), values(True))),
     ),
-    "notebook.set_up": call(
+    "book.notebook.set_up": call(
         notebook.set_up,
         seed=(0, size(at_least=0, below=2**32)),
         device=("cpu", choice("cpu", "cuda", "mps", "auto")),
     ),
-    "notebook.claim": call(
+    "book.notebook.claim": call(
         notebook.claim,
         name=("half", not_a(str)),
         statement=("It is {value}.", both(not_a(str), values("It is."))),
@@ -935,7 +935,7 @@ CALLS = {
         seeds=(1, size()),
         decimals=(None, size(at_least=0, optional=True)),
     ),
-    "notebook.rung": call(
+    "book.notebook.rung": call(
         notebook.rung,
         name=("half", not_a(str)),
         lower=("a half", not_a(str)),
@@ -944,7 +944,7 @@ CALLS = {
         tolerance=(0.0, number(at_least=0)),
         compares=("outputs", not_a(str)),
     ),
-    "notebook.predict": call(
+    "book.notebook.predict": call(
         notebook.predict,
         question=("?", not_a(str)),
         options=(
@@ -953,19 +953,19 @@ CALLS = {
         ),
         right=(1, values(3, None, "1")),
     ),
-    "numerals.chinese_numeral": call(
+    "data.numerals.chinese_numeral": call(
         numerals.chinese_numeral, number=(7, size(0, below=10**8 + 1))
     ),
-    "numerals.english_numeral": call(
+    "data.numerals.english_numeral": call(
         numerals.english_numeral, number=(7, size(0, below=10**8 + 1))
     ),
-    "numerals.numeral_words": call(
+    "data.numerals.numeral_words": call(
         numerals.numeral_words, number=(7, size(0, below=10**8 + 1))
     ),
-    "numerals.numeral_vocabularies": call(
+    "data.numerals.numeral_vocabularies": call(
         numerals.numeral_vocabularies, joint=(False, boolean())
     ),
-    "numerals.numeral_pairs": call(
+    "data.numerals.numeral_pairs": call(
         numerals.numeral_pairs,
         numbers=(
             [5, 7],
@@ -974,7 +974,7 @@ CALLS = {
         ),
         joint=(False, boolean()),
     ),
-    "numerals.draw_numbers": call(
+    "data.numerals.draw_numbers": call(
         numerals.draw_numbers,
         count=(3, both(size(), values(101))),
         largest=(99, both(size(), values(10**8 + 1))),
@@ -982,7 +982,7 @@ CALLS = {
         exclude=((), values(None, 3, 0.5, True)),
         seed=(0, seed()),
     ),
-    "numerals.numeral_task": call(
+    "data.numerals.numeral_task": call(
         numerals.numeral_task,
         num_train=(3, size()),
         num_test=(2, size()),
@@ -1024,24 +1024,24 @@ CALLS = {
         patches.PatchEmbed((6, 9), 3, 3, WIDTH),
         images=(IMAGES, floats(1, 2, 3, exact=True)),
     ),
-    "photographs.Normalisation": call(
+    "data.photographs.Normalisation": call(
         photographs.Normalisation,
         mean=((0.5, 0.5, 0.5), both(items(number()), values((0.5, 0.5)))),
         std=((0.5, 0.5, 0.5), items(number(above=0))),
     ),
-    "photographs.Normalisation.apply": call(
+    "data.photographs.Normalisation.apply": call(
         photographs.IMAGENET.apply, pixels=(draw(3, 5, 7), picture())
     ),
-    "photographs.Normalisation.undo": call(
+    "data.photographs.Normalisation.undo": call(
         photographs.IMAGENET.undo, images=(draw(3, 5, 7), picture())
     ),
-    "photographs.photograph": call(
+    "data.photographs.photograph": call(
         photographs.photograph, name=("china", choice("china", "flower"))
     ),
-    "photographs.read_image": call(
+    "data.photographs.read_image": call(
         photographs.read_image, path=("/nowhere/file", not_a(str))
     ),
-    "photographs.random_input": call(
+    "data.photographs.random_input": call(
         photographs.random_input,
         pixels=(
             draw(3, 5, 7),
@@ -1051,14 +1051,14 @@ CALLS = {
         smallest=(0.08, number(above=0, below=1)),
         normalisation=(photographs.IMAGENET, not_a()),
     ),
-    "image_folder.ImageFolder": call(
+    "data.image_folder.ImageFolder": call(
         image_folder.ImageFolder,
         folder=("/nowhere", not_a(str)),
         image_size=(4, size()),
         augment=(False, boolean()),
         classes=(None, not_a(tuple, list, type(None))),
     ),
-    "image_folder.train_and_validation": call(
+    "data.image_folder.train_and_validation": call(
         image_folder.train_and_validation,
         folder=("/nowhere", not_a(str)),
         image_size=(4, size()),
@@ -1071,15 +1071,15 @@ CALLS = {
         images=((), not_a(tuple, list)),
         top_k=(5, size()),
     ),
-    "photographs.rgb_pixels": call(
+    "data.photographs.rgb_pixels": call(
         photographs.rgb_pixels,
         image=(
             Image.new("RGB", (5, 7)),
             both(not_a(), values(*(Image.new(x, (2, 2)) for x in COLOURLESS))),
         ),
     ),
-    "photographs.model_input": call(
-        photographs.model_input,
+    "data.photographs.preprocess": call(
+        photographs.preprocess,
         pixels=(
             draw(3, 5, 7),
             both(
@@ -1089,50 +1089,50 @@ CALLS = {
             ),
         ),
         image_size=(4, size()),
-        crop_share=(1.0, both(number(above=0), values(1.1, 1e-300))),
+        crop_pct=(1.0, both(number(above=0), values(1.1, 1e-300))),
         normalisation=(photographs.IMAGENET, not_a()),
     ),
-    "plots.new_figure": call(
+    "book.plots.new_figure": call(
         plots.new_figure,
         columns=(1, size()),
         rows=(1, size()),
         width=(3.0, number(above=0)),
         height=(3.0, number(above=0)),
     ),
-    "positional.SinusoidalPositionEncoding": call(
-        positional.SinusoidalPositionEncoding,
+    "positions.SinusoidalPositionEncoding": call(
+        positions.SinusoidalPositionEncoding,
         d_model=(WIDTH, both(size(), values(5, 7))),
         base=(100.0, number(above=0)),
     ),
-    "positional.SinusoidalPositionEncoding.forward": call(
-        positional.SinusoidalPositionEncoding(WIDTH),
+    "positions.SinusoidalPositionEncoding.forward": call(
+        positions.SinusoidalPositionEncoding(WIDTH),
         tokens=(draw(BATCH, QUERY, WIDTH), floats(2)),
         start=(0, size(at_least=0)),
     ),
-    "positional.SinusoidalPositionEncoding2d": call(
-        positional.SinusoidalPositionEncoding2d,
+    "positions.SinusoidalPositionEncoding2d": call(
+        positions.SinusoidalPositionEncoding2d,
         grid_size=(GRID, pair(False)),
         d_model=(8, both(size(), values(5, 6))),
         num_prefix_tokens=(1, size(at_least=0)),
         base=(100.0, number(above=0)),
     ),
-    "positional.SinusoidalPositionEncoding2d.forward": call(
-        positional.SinusoidalPositionEncoding2d(GRID, 8),
+    "positions.SinusoidalPositionEncoding2d.forward": call(
+        positions.SinusoidalPositionEncoding2d(GRID, 8),
         tokens=(draw(BATCH, 6, 8), floats(1, 2)),
     ),
-    "positional.LearnedPositionEmbedding": call(
-        positional.LearnedPositionEmbedding,
+    "positions.LearnedPositionEmbedding": call(
+        positions.LearnedPositionEmbedding,
         num_positions=(QUERY, size()),
         d_model=(WIDTH, size()),
         std=(0.02, number(at_least=0)),
     ),
-    "positional.LearnedPositionEmbedding.forward": call(
-        positional.LearnedPositionEmbedding(QUERY, WIDTH),
+    "positions.LearnedPositionEmbedding.forward": call(
+        positions.LearnedPositionEmbedding(QUERY, WIDTH),
         tokens=(draw(BATCH, QUERY, WIDTH), floats(1, 2, exact=True)),
         start=(None, both(size(at_least=0, optional=True), values(1, 9))),
     ),
-    "positional.interpolate_positions": call(
-        positional.interpolate_positions,
+    "positions.interpolate_positions": call(
+        positions.interpolate_positions,
         weight=(draw(1, 7, 5), floats(0, 1)),
         old_grid=(GRID, both(pair(False), values((3, 5))), ("weight",)),
         new_grid=((4, 5), pair(False)),
@@ -1142,25 +1142,25 @@ CALLS = {
             choice("bicubic", "bilinear", "bicubic_antialias"),
         ),
     ),
-    "pretrained.load_vit": call(
-        pretrained.load_vit,
+    "pretrained.models.load_vit": call(
+        models.load_vit,
         path=("/nowhere/file", not_a(str)),
         config=(VIT, both(not_a(), values(SEQ2SEQ))),
         resize_positions=(False, boolean()),
         new_head=(False, boolean()),
     ),
-    "pretrained.load_transformer": call(
-        pretrained.load_transformer, path=("/nowhere/file", not_a(str))
+    "pretrained.models.load_transformer": call(
+        models.load_transformer, path=("/nowhere/file", not_a(str))
     ),
-    "pretrained.save_transformer": call(
-        pretrained.save_transformer,
+    "pretrained.models.save_transformer": call(
+        models.save_transformer,
         path=("/nowhere/file", not_a(str)),
         model=(MODEL, both(not_a(), values(VIT_MODEL))),
         src_vocabulary=(WORDS, both(not_a(), values(LETTERS))),
         tgt_vocabulary=(WORDS, both(not_a(), values(LETTERS))),
     ),
-    "pretrained.save_vit": call(
-        pretrained.save_vit,
+    "pretrained.models.save_vit": call(
+        models.save_vit,
         path=("/nowhere/file", not_a(str)),
         model=(VIT_MODEL, both(not_a(), values(MODEL))),
         class_names=(
@@ -1171,10 +1171,10 @@ CALLS = {
             ),
         ),
     ),
-    "pretrained_config.config_of": call(
-        pretrained_config.config_of, path=("/nowhere/file", not_a(str))
+    "pretrained.configs.config_of": call(
+        configs.config_of, path=("/nowhere/file", not_a(str))
     ),
-    "sequences.Vocabulary": call(
+    "data.sequences.Vocabulary": call(
         sequences.Vocabulary,
         words=(
             ("a", "b"),
@@ -1184,22 +1184,22 @@ CALLS = {
             ),
         ),
     ),
-    "sequences.Vocabulary.encode": call(
+    "data.sequences.Vocabulary.encode": call(
         LETTERS.encode,
         words=(["a", "b"], items(values("z", 3, None, 0.5))),
     ),
-    "sequences.Vocabulary.decode": call(
+    "data.sequences.Vocabulary.decode": call(
         LETTERS.decode,
         ids=([3, 4], items(size(at_least=0, below=10)), ("id",)),
     ),
-    "sequences.Pairs": call(
+    "data.sequences.Pairs": call(
         sequences.Pairs,
         src=(PAIRS.src, both(ids(10, 0), values(PAIRS.src.int())), ("tgt",)),
         tgt=(PAIRS.tgt, both(ids(10, 0), values(PAIRS.tgt.int()))),
         src_vocabulary=(LETTERS, not_a()),
         tgt_vocabulary=(LETTERS, not_a()),
     ),
-    "sequences.Pairs.encode": call(
+    "data.sequences.Pairs.encode": call(
         sequences.Pairs.encode,
         sentences=(
             [("ab", "ba")],
@@ -1212,14 +1212,14 @@ CALLS = {
         src_vocabulary=(LETTERS, not_a()),
         tgt_vocabulary=(LETTERS, not_a()),
     ),
-    "sequences.pair_batches": call(
+    "data.sequences.pair_batches": call(
         sequences.pair_batches,
         pairs=(PAIRS, not_a()),
         batch_size=(2, size(below=3)),
         seed=(0, seed()),
     ),
-    "sinusoids.sinusoidal_table": call(
-        sinusoids.sinusoidal_table,
+    "positions.sinusoidal_table": call(
+        positions.sinusoidal_table,
         length=(5, size()),
         d_model=(WIDTH, both(size(), values(5, 7))),
         base=(100.0, number(above=0)),
@@ -1227,16 +1227,16 @@ CALLS = {
         dtype=(None, both(not_a(type(None)), values(torch.int64))),
         device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
     ),
-    "sinusoids.sinusoidal_table_2d": call(
-        sinusoids.sinusoidal_table_2d,
+    "positions.sinusoidal_table_2d": call(
+        positions.sinusoidal_table_2d,
         grid_size=(GRID, pair(False)),
         d_model=(8, both(size(), values(5, 6))),
         base=(100.0, number(above=0)),
         dtype=(None, both(not_a(type(None)), values(torch.int64))),
         device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
     ),
-    "sinusoids.check_frequencies": call(
-        sinusoids.check_frequencies,
+    "positions.check_frequencies": call(
+        positions.check_frequencies,
         d_model=(8, both(size(), values(5, 7))),
         base=(100.0, number(above=0)),
         axes=(1, size()),
@@ -1254,26 +1254,26 @@ CALLS = {
         precision=("float32", choice("float32", "bfloat16")),
         decay_all=(False, boolean()),
     ),
-    "devices.choose_device": call(
+    "training.devices.choose_device": call(
         devices.choose_device,
         device=("cpu", choice("cpu", "cuda", "mps", "auto")),
     ),
-    "distributed.once_for_all": call(
+    "training.distributed.once_for_all": call(
         distributed.once_for_all, action=(dict, not_a(type))
     ),
-    "distributed.sum_over_processes": call(
+    "training.distributed.sum_over_processes": call(
         distributed.sum_over_processes,
         number=(3, not_a(int, float)),
         device=(torch.device("cpu"), not_a()),
     ),
-    "distributed.replicated": call(
+    "training.distributed.replicated": call(
         lambda model: distributed.replicated(model).__enter__(),
         model=(nn.Linear(1, 1), not_a()),
     ),
-    "distributed.share_of_batches": call(
+    "training.distributed.share_of_batches": call(
         distributed.share_of_batches, loader=(LOADER, not_a())
     ),
-    "evaluation.evaluate_classifier": call(
+    "training.evaluation.evaluate_classifier": call(
         evaluation.evaluate_classifier,
         model=(
             nn.Linear(4, 4),
@@ -1303,12 +1303,12 @@ CALLS = {
         ),
         top_k=((1, 2), items(size())),
     ),
-    "recomputation.recompute_blocks": call(
-        recomputation.recompute_blocks,
+    "training.activation_checkpointing.recompute_blocks": call(
+        activation_checkpointing.recompute_blocks,
         model=(VIT_MODEL, both(not_a(), values(nn.Linear(1, 1)))),
     ),
-    "training.fit": call(
-        training.fit,
+    "training.loop.fit": call(
+        loop.fit,
         model=(
             nn.Linear(4, 4),
             both(not_a(), values(nn.Flatten(), FROZEN)),
@@ -1328,9 +1328,9 @@ CALLS = {
         keep_best=(False, boolean()),
         progress=(False, not_a(bool, type)),
     ),
-    "progress.progress": call(progress.progress, keep=(False, boolean())),
-    "training.accuracy": call(
-        training.accuracy,
+    "book.progress.progress": call(progress.progress, keep=(False, boolean())),
+    "training.loop.accuracy": call(
+        loop.accuracy,
         model=(nn.Linear(4, 4), not_a()),
         inputs=(draw(2, 4), values(None, 3, [3], LABELS, draw(3, 4))),
         targets=(LABELS, integers(0)),
@@ -1404,7 +1404,7 @@ CALLS = {
     "vit.VisionTransformer": call(
         vit.VisionTransformer, config=(VIT, both(not_a(), values(SEQ2SEQ)))
     ),
-    "weight_files.open_weights": call(
+    "pretrained.weight_files.open_weights": call(
         lambda path: weight_files.open_weights(path).__enter__(),
         path=("/nowhere/file", not_a(str)),
     ),
@@ -1461,19 +1461,19 @@ RESULT = "holds what the library made"
 INSIDE = "the inside of what is listed"
 EXEMPT = {
     "require": "the rules themselves; see test_require",
-    "choices": "see test_notebook, which asks through predict",
-    "grading": "judges any answer; see test_grading",
-    "progress.Progress": RESULT,
-    "whole_files.write_whole": INSIDE,
-    "whole_files.damage_named": INSIDE,
-    "progress.register_exercise": INSIDE,
-    "progress.count_try": INSIDE,
-    "checks.same": "a proof: what it gets is what it tests",
-    "checks.same_attention": "a proof: what it gets is what it tests",
-    "attribution.DeletionTest": RESULT,
-    "evaluation.Evaluation": RESULT,
+    "book.choices": "see test_notebook, which asks through predict",
+    "book.grading": "judges any answer; see test_grading",
+    "book.progress.Progress": RESULT,
+    "atomic_files.write_whole": INSIDE,
+    "atomic_files.damage_named": INSIDE,
+    "book.progress.register_exercise": INSIDE,
+    "book.progress.count_try": INSIDE,
+    "book.proofs.same": "a proof: what it gets is what it tests",
+    "book.proofs.same_attention": "a proof: what it gets is what it tests",
+    "analysis.attribution.DeletionTest": RESULT,
+    "training.evaluation.Evaluation": RESULT,
     **{
-        f"evaluation.{name}": INSIDE
+        f"training.evaluation.{name}": INSIDE
         for name in (
             "predictions",
             "checked_batch",
@@ -1481,35 +1481,35 @@ EXEMPT = {
             "check_logits",
         )
     },
-    "data.Digits": RESULT,
-    "hypotheses.Hypotheses": RESULT,
-    "layer_table.LayerRow": RESULT,
-    "distributed.gather": "passes on whatever it gets",
-    "distributed.get_world_size": "has no arguments",
-    "distributed.get_rank": "has no arguments",
+    "data.digits.Digits": RESULT,
+    "decoding.beams.Hypotheses": RESULT,
+    "analysis.layer_table.LayerRow": RESULT,
+    "training.distributed.gather": "passes on whatever it gets",
+    "training.distributed.get_world_size": "has no arguments",
+    "training.distributed.get_rank": "has no arguments",
     "train": "a program; see test_train_program",
     "predict.PredictOptions": "of a program; see test_train_program",
     "predict.main": "a program; see test_train_program",
-    "train_state": INSIDE,
-    "randomness": INSIDE,
-    "prefixes": INSIDE,
-    "hypotheses.NBest": INSIDE,
-    "hypotheses.collect": INSIDE,
-    "weight_formats": INSIDE,
-    "weight_files.WeightFile": INSIDE,
+    "training.state": INSIDE,
+    "training.randomness": INSIDE,
+    "decoding.prefixes": INSIDE,
+    "decoding.beams.NBest": INSIDE,
+    "decoding.beams.collect": INSIDE,
+    "pretrained.weight_formats": INSIDE,
+    "pretrained.weight_files.WeightFile": INSIDE,
     "fields": "the rules of configs; see test_fields",
-    "plots.label_line": "matplotlib's own arguments",
-    "plots.baseline": "matplotlib's own arguments",
-    "plots.lines": "matplotlib's own arguments",
-    "plots.annotated_matrix": "matplotlib's own arguments",
-    "plots.image_row": "matplotlib's own arguments",
-    "plots.attention_overlay": "matplotlib's own arguments",
-    "notebook.source": "any object will do",
+    "book.plots.label_line": "matplotlib's own arguments",
+    "book.plots.baseline": "matplotlib's own arguments",
+    "book.plots.lines": "matplotlib's own arguments",
+    "book.plots.annotated_matrix": "matplotlib's own arguments",
+    "book.plots.image_row": "matplotlib's own arguments",
+    "book.plots.attention_overlay": "matplotlib's own arguments",
+    "book.notebook.source": "any object will do",
     **{
         f"config.ViTConfig.{name}": "as b16"
         for name in ("ti16", "s16", "b32", "l16", "l32", "h14")
     },
-    "sequences.PairBatch": "pair_batches makes it",
+    "data.sequences.PairBatch": "pair_batches makes it",
     "config.TransformerConfig.big": "as base",
     "config.TransformerConfig.numerals": "as base",
     "config.TrainConfig.digits": "as TrainConfig",

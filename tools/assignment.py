@@ -18,7 +18,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from tools import editions
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 ASKED = re.compile(r"^check\.(\w+)\((\w+)\)$", re.MULTILINE)
 TEST = '''\
@@ -26,7 +26,7 @@ TEST = '''\
 
 from otter.test_files import test_case
 
-from vitedu.exercises import {module} as check
+from vitedu.book.exercises import {module} as check
 
 OK_FORMAT = False
 name = "{number}"

@@ -23,7 +23,7 @@ from vitedu_book.teaching import NUMBERED, guide_file, read_guide
 
 from tools.folders import anew
 from tools.reading import sections
-from vitedu.whole_files import damage_named, write_whole
+from vitedu.atomic_files import damage_named, write_whole
 
 ROOT = Path(__file__).parent.parent
 SOLUTION = re.compile(
@@ -169,7 +169,7 @@ def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
 
 def exercises_of(name: str) -> ModuleType:
     """Return the module with the exercises of a chapter."""
-    return importlib.import_module(f"vitedu.exercises.chapter_{name[:2]}")
+    return importlib.import_module(f"vitedu.book.exercises.chapter_{name[:2]}")
 
 
 def write(edition: str, folder: Path) -> None:

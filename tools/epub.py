@@ -16,7 +16,7 @@ from uuid import NAMESPACE_URL, uuid5
 from bs4 import Tag
 
 from tools import paper
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 TARGET = paper.ROOT / "_build" / "from-transformer-to-vit.epub"
 TITLE = "From Transformer to ViT"

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 # How long one submission may run; the slowest chapter takes a quarter of it.
 SECONDS = 600

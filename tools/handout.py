@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 from pypdf import PdfReader
 
 from tools import ensure_browser, paper
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 TARGET = paper.ROOT / "_build" / "handout"
 BOOK = "from-transformer-to-vit.pdf"

@@ -24,7 +24,7 @@ import tinycss2
 from fontTools import subset
 from PIL import Image
 
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 STAMP = ".shrunk"
 JOINED, SETTINGS = "joined", "settings"

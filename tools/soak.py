@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "book" / "reproducible.md"

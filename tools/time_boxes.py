@@ -24,7 +24,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from tools.reading import EXERCISES, sections
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 ROOT = Path(__file__).parent.parent
 CHAPTERS = "chapters/[0-9]*.ipynb"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import yaml
 
-from vitedu.whole_files import write_whole
+from vitedu.atomic_files import write_whole
 
 ROOT = Path(__file__).parent.parent
 MANIFEST = ROOT / "book" / "vendored.yml"

@@ -10,9 +10,9 @@ import torch
 import tyro
 
 from vitedu import require
-from vitedu.devices import choose_device
-from vitedu.photographs import model_input, read_image
-from vitedu.pretrained import config_of, load_vit
+from vitedu.data.photographs import preprocess, read_image
+from vitedu.pretrained.models import config_of, load_vit
+from vitedu.training.devices import choose_device
 from vitedu.vit import VisionTransformer
 
 
@@ -60,7 +60,7 @@ def predict(
     model.eval()
     found = []
     for path in images:
-        image = model_input(read_image(path), height)[None].to(like)
+        image = preprocess(read_image(path), height)[None].to(like)
         with torch.no_grad():
             weights = model(image)[0].softmax(dim=-1)
         likeliest = weights.topk(min(top_k, len(weights)))

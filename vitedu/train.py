@@ -32,17 +32,17 @@ from torch.utils.data import DataLoader
 
 from vitedu import require
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
-from vitedu.data import batches, digits
-from vitedu.decoding import greedy_search
-from vitedu.devices import choose_device
-from vitedu.distributed import once_for_all, sum_over_processes
-from vitedu.evaluation import evaluate_classifier
-from vitedu.image_folder import train_and_validation
-from vitedu.numerals import numeral_task
-from vitedu.pretrained import save_transformer, save_vit
-from vitedu.recomputation import recompute_blocks
-from vitedu.sequences import pair_batches
-from vitedu.training import History, accuracy, fit
+from vitedu.data.digits import batches, digits
+from vitedu.data.image_folder import train_and_validation
+from vitedu.data.numerals import numeral_task
+from vitedu.data.sequences import pair_batches
+from vitedu.decoding.search import greedy_search
+from vitedu.pretrained.models import save_transformer, save_vit
+from vitedu.training.activation_checkpointing import recompute_blocks
+from vitedu.training.devices import choose_device
+from vitedu.training.distributed import once_for_all, sum_over_processes
+from vitedu.training.evaluation import evaluate_classifier
+from vitedu.training.loop import History, accuracy, fit
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
@@ -207,7 +207,7 @@ def _train(options: TrainOptions) -> None:
     Raises:
         TypeError, ValueError, FileNotFoundError, FloatingPointError: Options
             outside their range, a device that is not there, and what
-            `vitedu.training.fit` refuses.
+            `vitedu.training.loop.fit` refuses.
     """
     require.seed("seed", options.seed)
     require.positive_int("batch_size", options.batch_size)

@@ -9,7 +9,7 @@ from vitedu.cache import DecoderCache
 from vitedu.config import TransformerConfig
 from vitedu.layers import DecoderBlock, EncoderBlock, FeedForward, TiedTable
 from vitedu.masks import causal_mask, padding_mask
-from vitedu.positional import (
+from vitedu.positions import (
     LearnedPositionEmbedding,
     SinusoidalPositionEncoding,
 )

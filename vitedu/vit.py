@@ -15,7 +15,7 @@ from vitedu.initialisation import initialise_head, initialise_vit
 from vitedu.layers import EncoderBlock, FeedForward
 from vitedu.masks import visible_tokens
 from vitedu.patches import PatchEmbed
-from vitedu.positional import (
+from vitedu.positions import (
     LearnedPositionEmbedding,
     SinusoidalPositionEncoding2d,
 )
@@ -173,7 +173,7 @@ class VisionTransformer(nn.Module):
     def no_weight_decay(self) -> set[str]:
         """Return the names of learned tokens and positions.
 
-        `vitedu.training.fit` spares them from weight decay by itself, as it
+        `vitedu.training.loop.fit` spares them from weight decay by itself, as it
         does biases and norms; timm's optimisers ask for the names.
         """
         names = {"cls_token", "dist_token", "pos_embed.weight"}

@@ -9,7 +9,7 @@ from explorers import attention_distance as make
 from mounted import expect_published, explorer_of, published
 from playwright.sync_api import Locator, Page, expect
 
-from vitedu import analysis
+from vitedu.analysis import attention_maps
 from vitedu.widgets import AttentionDistance
 
 GRID = {"grid_size": (4, 3), "patch_size": 2}
@@ -23,7 +23,7 @@ def distances(widget: AttentionDistance, step: int, image: int) -> np.ndarray:
     prefix = widget.num_prefix_tokens
     return np.array(
         [
-            analysis.attention_distance(
+            attention_maps.attention_distance(
                 layer, num_prefix_tokens=prefix, **GRID
             )
             for layer in maps
@@ -89,14 +89,14 @@ def test_every_dot_stands_at_the_distance_of_its_head(show):
         box = ring.bounding_box()
         assert frame["y"] <= box["y"]
         assert box["y"] + box["height"] <= frame["y"] + frame["height"]
-    uniform = analysis.uniform_distance(**GRID)
+    uniform = attention_maps.uniform_distance(**GRID)
     expect(page.locator(".plot")).to_contain_text(f"{uniform:.2f} px")
 
 
 def test_every_patch_has_its_weights_and_its_distance(show):
     widget = make(layer=2, head=4, image=1)
     page = show(widget)
-    apart = analysis.patch_distances(**GRID).numpy()
+    apart = attention_maps.patch_distances(**GRID).numpy()
     for row, column in [(0, 2), (3, 1)]:
         patch(page, row, column).click()
         expect_published(explorer_of(page), row=row, column=column)

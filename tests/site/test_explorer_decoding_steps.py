@@ -17,7 +17,7 @@ from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 from translators import SEARCH, make_model, source, trained_model
 
-from vitedu.decoding import beam_search, greedy_search
+from vitedu.decoding.search import beam_search, greedy_search
 
 CHAPTER = "chapters/10-decoding.html"
 LOG_PROBS = 1e-3

@@ -6,7 +6,7 @@ import torch
 from mounted import expect_published, explorer_of, published
 from playwright.sync_api import Locator, Page, expect
 
-from vitedu.sinusoids import sinusoidal_table
+from vitedu.positions import sinusoidal_table
 from vitedu.widgets import PositionalEncoding
 
 TOLERANCE = 1e-5

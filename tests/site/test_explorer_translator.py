@@ -19,9 +19,9 @@ from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 from translators import SEARCH, TGT, make_model, source, trained_model
 
-from vitedu.analysis import capture_attention
-from vitedu.decoding import greedy_search
-from vitedu.numerals import chinese_numeral, english_numeral
+from vitedu.analysis.attention_maps import capture_attention
+from vitedu.data.numerals import chinese_numeral, english_numeral
+from vitedu.decoding.search import greedy_search
 
 CHAPTER = "chapters/09-transformer.html"
 NUMBER = 87

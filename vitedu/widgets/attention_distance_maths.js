@@ -26,7 +26,7 @@ function readData(model) {
     return maps.data.subarray(start, start + tokens);
   }
   // Dividing by the total drops the class token and renormalises. A row with
-  // no weight on any patch counts as 0, as in vitedu.analysis.
+  // no weight on any patch counts as 0, as in vitedu.analysis.attention_maps.
   function patchDistance(row, query) {
     let total = 0;
     let sum = 0;

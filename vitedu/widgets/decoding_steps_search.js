@@ -1,4 +1,4 @@
-// The searches of vitedu/decoding.py for one sentence, with all that happens
+// The searches of vitedu/decoding/search.py for one sentence, with all that happens
 // on the way.
 
 // Of greedy search and of sampling, which look at every word.

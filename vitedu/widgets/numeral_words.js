@@ -1,4 +1,4 @@
-// Numbers in Chinese and in English, as vitedu/numerals.py writes them.
+// Numbers in Chinese and in English, as vitedu/data/numerals.py writes them.
 
 const DIGITS = "零一二三四五六七八九";
 const MEANINGS = Object.fromEntries([

@@ -68,7 +68,7 @@ function makeParameters(normal) {
   return { values, grads, named };
 }
 
-// Sines and cosines in turn, as `vitedu.sinusoids.sinusoidal_table`.
+// Sines and cosines in turn, as `vitedu.positions.sinusoidal_table`.
 function placeTable() {
   return Float64Array.from({ length: LENGTH * D_MODEL }, (_, at) => {
     const [place, column] = [Math.floor(at / D_MODEL), at % D_MODEL];

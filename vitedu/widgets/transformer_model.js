@@ -1,7 +1,7 @@
 // A Transformer in the page: what vitedu/transformer.py computes, for one
 // sentence, token by token. A token is a Float32Array of d_model numbers.
 
-// The same as in vitedu/sequences.py.
+// The same as in vitedu/data/sequences.py.
 const MARKS = { pad: 0, bos: 1, eos: 2, first: 3 };
 
 function erf(x) {

@@ -74,7 +74,7 @@ def read_quiz(path: Path) -> list[Question]:
 
 def _question(entry: dict) -> Question:
     # Later than the rest: the book says which library it is about.
-    from vitedu.choices import check_choices
+    from vitedu.book.choices import check_choices
 
     if set(entry) != {"ask", "where", "options"}:
         raise ValueError(f"it has {sorted(entry)}, not ask, where, options")
@@ -145,7 +145,7 @@ def append(app: Sphinx, doctree: nodes.document) -> None:
     path = _folder(app) / f"{chapter}.yml"
     if chapter == app.env.docname or not path.exists():
         return
-    from vitedu.choices import choice_box
+    from vitedu.book.choices import choice_box
 
     app.env.note_dependency(str(path))
     boxes = [

@@ -1,0 +1,1 @@
+"""Counting what a model costs, and looking inside it."""

@@ -1,0 +1,1 @@
+"""What only the book needs: claims, proofs, exercises, figures."""

@@ -1,0 +1,317 @@
+"""The exercises of chapter 16, looking inside."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from vitedu.analysis.attention_maps import attention_distance, patch_distances
+from vitedu.book.grading import FunctionExercise, NumberExercise
+
+
+def _thinned(
+    share_out: Callable[[Tensor], Tensor],
+    *,
+    thin: bool = True,
+    itself: float = 1.0,
+    before: Callable[[Tensor], Tensor] = lambda layer: layer,
+    downward: bool = False,
+    last: Callable[[Tensor], Tensor] = lambda product: product,
+) -> Callable[[Tensor, float], Tensor]:
+    """Return the rollout of exercise 16.4, with one thing done otherwise."""
+
+    def rollout(maps: Tensor, dropped: float) -> Tensor:
+        identity = torch.eye(maps.shape[-1]).to(maps)
+        product = identity
+        for layer in maps.mean(dim=1).flip(0 if downward else ()):
+            if thin:
+                weak = layer < layer.quantile(dropped)
+                layer = layer.masked_fill(weak, 0)
+            layer = share_out(before(layer) + itself * identity)
+            product = layer @ product
+        return last(product)
+
+    return rollout
+
+
+def _of_rows(layer: Tensor) -> Tensor:
+    return layer / layer.sum(dim=-1, keepdim=True)
+
+
+# the distance of a head that looks at 2 x 1.
+uniform_reach = NumberExercise(
+    "16.1",
+    "uniform reach",
+    hints=(
+        "How far is a patch from itself, and how far from the other one?",
+        "The distance runs from centre to centre, in pixels. The weights "
+        "say how much each of the two distances counts.",
+    ),
+    right=4,
+    why="half of the weight stays at distance 0, half goes 8 pixels away.",
+    wrong={
+        8: "that is the distance of the other patch; half of the weight "
+        "stays at home.",
+        0.5: "that counts patches; a patch is 8 pixels wide.",
+        1: "that counts patches, and the half at home is left out.",
+        16: "the distance runs from centre to centre, not edge to edge.",
+        0: "that is the half at home alone; the other half travels.",
+        2: "you halve twice: the weights say already how often each of "
+        "the two distances counts.",
+    },
+)
+
+
+def _make_head_distance() -> FunctionExercise:
+    def measure(weights, distances, share_out=True):
+        n = len(distances)
+        among = weights[..., -n:, -n:]
+        if share_out:
+            among = among / among.sum(-1, keepdim=True)
+        return (among * distances.to(weights)).sum(-1).mean(0)
+
+    def right(weights, grid_size, patch_size):
+        return measure(weights, patch_distances(grid_size, patch_size))
+
+    def in_patches(weights, grid_size, patch_size):
+        return right(weights, grid_size, 1)
+
+    def not_renormalised(weights, grid_size, patch_size):
+        distances = patch_distances(grid_size, patch_size)
+        return measure(weights, distances, share_out=False)
+
+    def city_blocks(weights, grid_size, patch_size):
+        rows, columns = grid_size
+        centres = torch.cartesian_prod(
+            torch.arange(rows), torch.arange(columns)
+        ).to(weights)
+        distances = torch.cdist(centres, centres, p=1) * patch_size
+        return measure(weights, distances)
+
+    def last_token_dropped(weights, grid_size, patch_size):
+        return right(weights[..., :-1, :-1], grid_size, patch_size)
+
+    def one_per_head(weights, grid_size, patch_size):
+        return attention_distance(
+            weights, grid_size=grid_size, patch_size=patch_size
+        )
+
+    def patches_first(weights, grid_size, patch_size):
+        return right(weights, grid_size, patch_size).T
+
+    wrong = {
+        "your distances count patches; multiply by patch_size to get "
+        "pixels.": in_patches,
+        "after dropping the class token the weights of a row no longer add "
+        "up to 1: divide by their sum.": not_renormalised,
+        "you add steps along rows and columns; the straight line is asked "
+        "for.": city_blocks,
+        "you dropped the last token; the class token is the first.": (
+            last_token_dropped
+        ),
+        "you averaged over the patches that ask; keep them "
+        "apart.": one_per_head,
+        "the axes are (head, query patch), in this order.": patches_first,
+    }
+    generator = torch.Generator().manual_seed(0)
+    cases = {}
+    for rows, columns, patch_size in ((4, 4, 2), (3, 5, 7)):
+        tokens = 1 + rows * columns
+        scores = torch.randn(2, 3, tokens, tokens, generator=generator)
+        cases[f"grid {rows} x {columns}"] = (
+            scores.double().softmax(dim=-1),
+            (rows, columns),
+            patch_size,
+        )
+    return FunctionExercise(
+        "16.2",
+        "head distance",
+        hints=(
+            "How far is each patch from each other one? This does not "
+            "depend on the weights.",
+            "Make a table of these distances, in pixels. Which row and "
+            "which column of the weights have no place in it?",
+            "Three steps: leave the class token out, let each row share out "
+            "1 again, weight the table. Then take the mean over one axis "
+            "only.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
+
+
+# ``candidate(weights, grid_size, patch_size)``.
+head_distance = _make_head_distance()
+
+
+def _make_class_token_rollout() -> FunctionExercise:
+    def follow(maps, kept, taken):
+        """Return the whole product, for shares of one's own."""
+        itself = torch.eye(maps.shape[-1]).to(maps)
+        product = itself
+        for share, other, layer in zip(kept, taken, maps, strict=True):
+            product = (share * itself + other * layer) @ product
+        return product
+
+    def right(maps, kept):
+        return follow(maps.mean(dim=2), kept, 1 - kept)[:, 0, 1:]
+
+    def no_residual(maps, kept):
+        return right(maps, torch.zeros_like(kept))
+
+    def half_everywhere(maps, kept):
+        return right(maps, torch.full_like(kept, 0.5))
+
+    def one_share_for_all(maps, kept):
+        return right(maps, kept.mean().expand(len(kept)))
+
+    def kept_of_attention(maps, kept):
+        return right(maps, 1 - kept)
+
+    def upside_down(maps, kept):
+        return right(maps.flip(0), kept.flip(0))
+
+    def shares_upside_down(maps, kept):
+        return right(maps, kept.flip(0))
+
+    def asked_by_patches(maps, kept):
+        return follow(maps.mean(dim=2), kept, 1 - kept)[:, 1:, 0]
+
+    def too_much(maps, kept):
+        return follow(maps.mean(dim=2), kept, torch.ones_like(kept))[:, 0, 1:]
+
+    def heads_added(maps, kept):
+        return follow(maps.sum(dim=2), kept, 1 - kept)[:, 0, 1:]
+
+    def last_layer_only(maps, kept):
+        return maps[-1].mean(dim=1)[:, 0, 1:]
+
+    def patches_share_out(maps, kept):
+        found = right(maps, kept)
+        return found / found.sum(dim=-1, keepdim=True)
+
+    wrong = {
+        "a token also keeps a share of itself in each layer.": no_residual,
+        "the residual does not carry half everywhere; kept says how much in "
+        "which layer.": half_everywhere,
+        "each layer has a share of its own; you took their mean for "
+        "all.": one_share_for_all,
+        "kept is what the residual carries; the rest comes from "
+        "attention.": kept_of_attention,
+        "what the last layer takes is made of what the layers below took; "
+        "yours goes through the layers the other way.": upside_down,
+        "your layers and their shares run in opposite "
+        "directions.": shares_upside_down,
+        "you ask how much of the class token is in each patch; a row "
+        "belongs to the token that asks.": asked_by_patches,
+        "your shares of a token add up to more than 1: attention brings "
+        "only what the residual leaves.": too_much,
+        "the heads share one token: take their mean, not their sum.": (
+            heads_added
+        ),
+        "that is where the last layer looks; follow it down to the "
+        "image.": last_layer_only,
+        "the class token is in itself, too: the patches alone do not add "
+        "up to 1.": patches_share_out,
+    }
+    generator = torch.Generator().manual_seed(0)
+    cases = {}
+    for kept, tokens in (((0.5, 0.2), 5), ((0.3, 0.6, 0.1), 7)):
+        scores = torch.randn(
+            len(kept), 2, 3, tokens, tokens, generator=generator
+        )
+        cases[f"{len(kept)} layers of {tokens} tokens"] = (
+            scores.double().softmax(dim=-1),
+            torch.tensor(kept).double(),
+        )
+    return FunctionExercise(
+        "16.3",
+        "class token rollout",
+        hints=(
+            "After a layer, which share of a token is the token itself, and "
+            "who brings the rest?",
+            "Write one layer as a matrix: a row says what a token is made "
+            "of. Two layers are a product of two such matrices. In which "
+            "order?",
+            "One row of the product is enough. Begin with the row of the "
+            "last layer, and multiply it from the right by the layers "
+            "below.",
+        ),
+        right=right,
+        wrong=wrong,
+        cases=cases,
+    )
+
+
+# ``candidate(maps, kept)``, maps of all layers.
+class_token_rollout = _make_class_token_rollout()
+
+
+def _make_thinned_rollout() -> FunctionExercise:
+    def as_it_was(layer: Tensor) -> Tensor:
+        return layer / layer.sum(dim=-1)
+
+    generator = torch.Generator().manual_seed(0)
+    cases = {
+        f"{depth} layers of {tokens} tokens": (
+            (2 * torch.randn(depth, 3, tokens, tokens, generator=generator))
+            .double()
+            .softmax(dim=-1),
+            dropped,
+        )
+        for depth, tokens, dropped in ((2, 5, 0.5), (3, 7, 0.3))
+    }
+    example = next(iter(cases.values()))
+    off = _thinned(as_it_was)(*example)[0].sum().item()
+    wrong = {
+        "the shares that make up the class token should add up to 1, yours "
+        f"add up to {off:.2f}.": _thinned(as_it_was),
+        "your columns add up to 1 in each layer. A column says where a token "
+        "goes; what one is made of stands in a row.": _thinned(
+            lambda layer: layer / layer.sum(dim=0)
+        ),
+        "your shares add up to 1 at the end, but not in the layers. A token "
+        "that a layer counts too much stays too much.": _thinned(
+            as_it_was, last=_of_rows
+        ),
+        "you divide once, at the end. By then rows of different sums have "
+        "been mixed.": _thinned(lambda layer: layer, last=_of_rows),
+        "half would be right for rows that add up to 2. Yours have lost their "
+        "weak weights.": _thinned(lambda layer: layer / 2),
+        "your shares grow from layer to layer: nothing is divided any more.": (
+            _thinned(lambda layer: layer)
+        ),
+        "your attention shares out 1 before the identity is added, so each "
+        "token keeps a half. The order asked for is the other.": _thinned(
+            _of_rows, before=_of_rows
+        ),
+        "the sums are right because you drop no weights.": _thinned(
+            _of_rows, thin=False
+        ),
+        "your tokens keep nothing of themselves.": _thinned(
+            _of_rows, itself=0
+        ),
+        "your product goes through the layers the other way.": _thinned(
+            _of_rows, downward=True
+        ),
+    }
+    return FunctionExercise(
+        "16.4",
+        "thinned rollout",
+        hints=(
+            "What is a token made of? Add up the shares. How much should it "
+            "be?",
+            "Look at one layer after its division. Does each row of it add "
+            "up to 1?",
+            "`layer.sum(dim=-1)` has one axis less than `layer`. Along "
+            "which axis of `layer` does PyTorch then lay these sums?",
+        ),
+        right=_thinned(_of_rows),
+        wrong=wrong,
+        cases=cases,
+    )
+
+
+# ``candidate(maps, dropped)``, maps of an image.
+thinned_rollout = _make_thinned_rollout()

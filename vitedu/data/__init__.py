@@ -1,0 +1,1 @@
+"""Digits, photographs and sentences, as tensors."""

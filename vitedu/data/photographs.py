@@ -1,0 +1,290 @@
+"""Photographs: two to work with, and the way from any image to a model."""
+
+import os
+from dataclasses import dataclass
+from math import floor, sqrt
+from typing import Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from PIL import Image, ImageOps
+from torch import Tensor
+
+from vitedu import require
+
+# Pillow's readers that need no other program.
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
+_MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
+
+
+@dataclass(frozen=True)
+class Normalisation:
+    """Shift and scale each colour: (pixels - mean) / std.
+
+    A model has to get the numbers it was trained with. `ORIGINAL_VIT` belongs
+    to the weights of the Vision Transformer's authors, `IMAGENET` to most
+    other networks trained on ImageNet.
+
+    Attributes:
+        mean: Of red, green and blue, for pixels in [0, 1].
+        std: Standard deviation of each, above 0.
+
+    Raises:
+        TypeError, ValueError: Not three numbers each, or a `std` that is not
+            above 0.
+
+    Source: 0.5 as in the code of Dosovitskiy et al. 2021 (pixels in [-1, 1]);
+        ImageNet's numbers as in torchvision's reference training.
+    """
+
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        for name, value in (("mean", self.mean), ("std", self.std)):
+            if not isinstance(value, tuple) or len(value) != 3:
+                raise TypeError(
+                    f"{name} must be (red, green, blue), got {value!r}"
+                )
+        for i in range(3):
+            require.number(f"mean[{i}]", self.mean[i])
+            require.number(f"std[{i}]", self.std[i], above=0)
+
+    def apply(
+        self, pixels: Float[Tensor, "*batch 3 height width"]
+    ) -> Float[Tensor, "*batch 3 height width"]:
+        """Normalise pixels in [0, 1]."""
+        mean, std = self._constants("pixels", pixels)
+        return (pixels - mean) / std
+
+    def undo(
+        self, images: Float[Tensor, "*batch 3 height width"]
+    ) -> Float[Tensor, "*batch 3 height width"]:
+        """Return the pixels in [0, 1], as a picture shows them."""
+        mean, std = self._constants("images", images)
+        return images * std + mean
+
+    def _constants(self, name: str, images: Tensor) -> tuple[Tensor, Tensor]:
+        require.floating(name, images)
+        if images.ndim < 3 or images.shape[-3] != 3:
+            raise ValueError(
+                f"{name} must end in the axes (3, height, width), "
+                f"got shape {tuple(images.shape)}"
+            )
+        mean, std = images.new_tensor([self.mean, self.std])[..., None, None]
+        return mean, std
+
+
+ORIGINAL_VIT = Normalisation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
+IMAGENET = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
+
+
+def photograph(
+    name: Literal["china", "flower"],
+) -> Float[Tensor, "3 height width"]:
+    """Load one of the two photographs that scikit-learn carries.
+
+    One sample: "china" shows a temple under a pale sky. It has 427 rows of
+    640 pixels. Its first pixel, at the top left, is sky: red 174, green 201,
+    blue 231 of 255, so 0.68, 0.79 and 0.91 here.
+
+    Args:
+        name: "china", the temple, or "flower", a dahlia.
+
+    Returns:
+        Pixels in [0, 1], 427 x 640.
+
+    Raises:
+        ValueError: Another name.
+
+    Source: scikit-learn's sample images, Creative Commons Attribution.
+    """
+    # It takes seconds to load, and one's own pictures do without.
+    from sklearn.datasets import load_sample_image
+
+    require.choice("name", name, ("china", "flower"))
+    return _pixels(load_sample_image(f"{name}.jpg"))
+
+
+def read_image(path: str | os.PathLike) -> Float[Tensor, "3 height width"]:
+    """Read a BMP, GIF, JPEG, PNG or WebP file, as `rgb_pixels` does.
+
+    What the file is, its first bytes say. Of one with several pictures the
+    first is read. One of more than about 180 million pixels is refused, by
+    Pillow's limit; nothing in a file is executed.
+
+    Raises:
+        TypeError: `path` is not a path.
+        FileNotFoundError: There is no such file.
+        ValueError: It is damaged, of another kind or too large.
+    """
+    path = require.path("path", path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a picture, got {path}")
+    try:
+        with Image.open(path, formats=_FORMATS) as image:
+            return rgb_pixels(image)
+    except Exception as error:  # Pillow has a dozen kinds for damaged bytes.
+        raise ValueError(
+            f"path must be a whole picture, got {path}: {error}"
+        ) from error
+
+
+def rgb_pixels(image: Image.Image) -> Float[Tensor, "3 height width"]:
+    """Turn an image, as Pillow opens it, into pixels in red, green and blue.
+
+    Grey becomes three equal colours. What is transparent is laid on white.
+    A camera's note that the picture has to be turned is obeyed.
+
+    Args:
+        image: What ``PIL.Image.open(path)`` returns.
+
+    Returns:
+        Pixels in [0, 1].
+
+    Raises:
+        TypeError: `image` is not a Pillow image.
+        ValueError: It holds numbers that are not 8-bit colours, as 16-bit
+            scans do; how to bring them into [0, 1] has to be decided first.
+    """
+    require.instance("image", image, Image.Image)
+    if image.mode not in _MODES:
+        raise ValueError(
+            f"image must have a mode among {_MODES}, got {image.mode!r}"
+        )
+    upright = ImageOps.exif_transpose(image)
+    if upright.has_transparency_data:
+        upright = upright.convert("RGBA")
+        white = Image.new("RGBA", upright.size, "white")
+        upright = Image.alpha_composite(white, upright)
+    return _pixels(np.asarray(upright.convert("RGB")))
+
+
+def preprocess(
+    pixels: Float[Tensor, "3 height width"],
+    image_size: int = 224,
+    *,
+    crop_pct: float = 1.0,
+    normalisation: Normalisation = ORIGINAL_VIT,
+) -> Float[Tensor, "3 {image_size} {image_size}"]:
+    """Bring a picture into the form a model was trained on.
+
+    The shorter side is resized, the longer one with it, so that nothing is
+    distorted. The centre square is cut out and normalised.
+
+    One sample: "china" has 427 x 640 pixels. For 224 it becomes 224 x 335,
+    since 640 * 224 / 427 = 335.7, and the columns 56 to 279 are kept. With
+    `ORIGINAL_VIT` a black pixel becomes -1 and a white one 1.
+
+    Args:
+        pixels: In [0, 1], as `photograph` and `rgb_pixels` return them.
+        image_size: Side of the square in pixels.
+        crop_pct: Share of the shorter side that the square keeps, in
+            (0, 1]; some public weights were tested with 0.9.
+        normalisation: `ORIGINAL_VIT`, `IMAGENET` or your own.
+
+    Returns:
+        One image; ``[None]`` makes it a batch.
+
+    Raises:
+        TypeError, ValueError: Other axes or not three colours (`rgb_pixels`
+            converts), pixels outside [0, 1], an `image_size` that is not
+            a positive integer, a `crop_pct` outside its range.
+
+    Source: Dosovitskiy et al. 2021, appendix B.1.1, fine-tunes at a square
+        resolution; the steps are those of common evaluation code.
+    Deviates: Their code stretches the picture to a square.
+    """
+    _require_picture(pixels)
+    require.positive_int("image_size", image_size)
+    require.number("crop_pct", crop_pct, above=0)
+    if crop_pct > 1:
+        raise ValueError(f"crop_pct must be at most 1, got {crop_pct}")
+    if crop_pct * min(pixels.shape[1:]) < 1:
+        raise ValueError(
+            "crop_pct must keep at least 1 pixel of the shorter side, "
+            f"{min(pixels.shape[1:])}, got {crop_pct}"
+        )
+    require.instance("normalisation", normalisation, Normalisation)
+    shorter = floor(image_size / crop_pct)
+    height, width = pixels.shape[1:]
+    size = [side * shorter // min(height, width) for side in (height, width)]
+    top, left = (round((side - image_size) / 2) for side in size)
+    # Columns, then rows: what the square leaves out is not kept in between.
+    wide = _resized(pixels, (height, size[1]))
+    wide = wide[..., left : left + image_size]
+    square = _resized(wide, (size[0], image_size))[:, top : top + image_size]
+    # Bicubic interpolation overshoots at edges.
+    return normalisation.apply(square.clamp(0, 1))
+
+
+def random_input(
+    pixels: Float[Tensor, "3 height width"],
+    image_size: int = 224,
+    *,
+    smallest: float = 0.08,
+    normalisation: Normalisation = ORIGINAL_VIT,
+) -> Float[Tensor, "3 {image_size} {image_size}"]:
+    """Bring a part of a picture, drawn at random, into the form of a model.
+
+    The part becomes a square; half of the time it is mirrored, left to right.
+    Numbers come from PyTorch's own generator.
+
+    Args:
+        pixels: In [0, 1], as `photograph` and `read_image` return them.
+        image_size: Side of the square in pixels.
+        smallest: Share of the area that the part has at least, in (0, 1).
+        normalisation: As for `preprocess`.
+
+    Raises:
+        TypeError, ValueError: As for `preprocess`; a `smallest` outside its
+            range.
+
+    Source: Szegedy et al. 2015, section 6: 8 % to 100 % of the area, width to
+        height from 3:4 to 4:3.
+    Deviates: The logarithm of that ratio is drawn evenly, as in usual code. A
+        part that would be longer than the picture is shortened to it.
+    """
+    _require_picture(pixels)
+    require.positive_int("image_size", image_size)
+    require.number("smallest", smallest, above=0, below=1)
+    require.instance("normalisation", normalisation, Normalisation)
+    share, shape, down, right, mirror = torch.rand(5).tolist()
+    height, width = pixels.shape[1:]
+    area = (smallest + (1 - smallest) * share) * height * width
+    ratio = (4 / 3) ** (2 * shape - 1)
+    rows = min(max(round(sqrt(area / ratio)), 1), height)
+    columns = min(max(round(sqrt(area * ratio)), 1), width)
+    top = int(down * (height - rows + 1))
+    left = int(right * (width - columns + 1))
+    part = pixels[:, top : top + rows, left : left + columns]
+    square = _resized(part, (image_size, image_size)).clamp(0, 1)
+    return normalisation.apply(square.flip(-1) if mirror < 0.5 else square)
+
+
+def _resized(pixels: Tensor, size: tuple[int, int]) -> Tensor:
+    return F.interpolate(
+        pixels[None], size=size, mode="bicubic", antialias=True
+    )[0]
+
+
+def _pixels(image: np.ndarray) -> Float[Tensor, "3 height width"]:
+    return torch.tensor(image).permute(2, 0, 1).contiguous() / 255
+
+
+def _require_picture(pixels: Tensor) -> None:
+    require.rank("pixels", pixels, "channel height width")
+    require.floating("pixels", pixels)
+    if pixels.shape[0] != 3 or pixels.numel() == 0:
+        raise ValueError(
+            "pixels must have the shape (3, height, width), which rgb_pixels "
+            f"gives for any image; got {tuple(pixels.shape)}"
+        )
+    low, high = pixels.aminmax()
+    # Written so that a pixel that is not a number fails, too.
+    if not (low >= 0 and high <= 1):
+        raise ValueError(
+            f"pixels must lie in [0, 1], got {low.item()} to {high.item()}"
+        )

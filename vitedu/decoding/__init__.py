@@ -1,0 +1,1 @@
+"""From a trained Transformer to sentences."""

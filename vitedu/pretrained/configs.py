@@ -1,0 +1,210 @@
+"""What a file of public weights says about the model it belongs to."""
+
+import json
+import os
+import warnings
+from dataclasses import fields as fields_of
+from dataclasses import replace
+from itertools import count, takewhile
+from typing import Any
+
+from vitedu import require
+from vitedu.config import ViTConfig
+from vitedu.pretrained.weight_files import WeightFile, open_weights
+from vitedu.pretrained.weight_formats import (
+    WeightFormat,
+    find_family,
+    square_side,
+)
+
+# Hugging Face's names for what no shape tells, in its config.json.
+_SETTINGS = {
+    "num_attention_heads": "num_heads",
+    "layer_norm_eps": "layer_norm_eps",
+    "hidden_act": "activation",
+}
+# Models of these widths have heads of 64: Ti, S, B and L.
+_WIDTHS = (192, 384, 768, 1024)
+_PATCHES = "patch_embed.proj.weight"
+
+
+def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
+    """Read a config off the names and shapes in a file of weights.
+
+    A file of `save_vit` holds its config, which is returned if it fits the
+    arrays. In others the number of heads is in .npz files alone. For Hugging
+    Face it is taken from the `config.json` in the same folder, if there is
+    one, with epsilon and activation. Otherwise heads are assumed to be 64
+    wide, as in all models of the paper but the largest, whose heads are 80
+    wide; where no known model has this width, with a warning.
+
+    Args:
+        path: The file.
+        changes: Fields that shall have other values, by name.
+
+    Returns:
+        A config for `load_vit`. Images are taken to be square.
+
+    Raises:
+        TypeError, ValueError: As for `load_vit`; a `config.json` or a saved
+            config that is damaged; a width that 64 does not divide where
+            `num_heads` is not given; positions without a square grid where
+            `image_size` is not; changes that `ViTConfig` refuses.
+
+    Source: Dosovitskiy et al. 2021, table 1, for the width of a head.
+    Derived in: 18-pretrained-weights
+    """
+    with open_weights(path) as file:
+        if file.facts:
+            return replace(_saved(file), **changes)
+        facts = _Facts(file, find_family(file))
+        fields = facts.settings() | facts.sizes() | facts.choices() | changes
+        if "image_size" not in fields:
+            fields["image_size"] = facts.image_size(fields)
+    if "num_heads" not in fields:
+        fields["num_heads"] = _heads_of_64(fields["d_model"])
+    return ViTConfig(**fields)
+
+
+def _saved(file: WeightFile) -> ViTConfig:
+    """Return the config that `save_vit` has written, if it fits the arrays."""
+    known = {field.name for field in fields_of(ViTConfig)}
+    try:
+        saved = dict(json.loads(file.facts)["config"])
+        if not saved.keys() <= known:
+            raise ValueError(f"unknown fields {sorted(saved.keys() - known)}")
+        config = ViTConfig(**saved)
+        _Facts(file, find_family(file)).compare(config)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ValueError(
+            f"path must hold a config of ViTConfig's fields, got {file.path}: "
+            f"{error!r}"
+        ) from error
+    return config
+
+
+def _heads_of_64(d_model: int) -> int:
+    if d_model % 64:
+        raise ValueError(
+            "num_heads must be given where heads cannot be 64 wide, "
+            f"got d_model={d_model}"
+        )
+    if d_model not in _WIDTHS:
+        warnings.warn(
+            f"num_heads={d_model // 64} is a guess, heads of 64: no known "
+            f"model has d_model={d_model} and such heads; give num_heads",
+            stacklevel=3,
+        )
+    return d_model // 64
+
+
+class _Facts:
+    """What the names and shapes of one file tell, under our names."""
+
+    def __init__(self, file: WeightFile, family: WeightFormat) -> None:
+        self.file, self.family = file, family
+
+    def sizes(self) -> dict[str, Any]:
+        """Return the sizes that shapes tell."""
+        if self.family.flax:
+            p1, p2, channels, d_model = self._shape(_PATCHES, 4)
+            heads, head_dim = self._shape("blocks.0.attn.q.bias", 2)
+            attention = {"num_heads": heads}
+            if heads * head_dim != d_model:
+                attention["head_dim"] = head_dim
+        else:
+            d_model, channels, p1, p2 = self._shape(_PATCHES, 4)
+            attention = {}
+        layers = (f"blocks.{i}.norm1.weight" for i in count())
+        return attention | {
+            "d_model": d_model,
+            "num_channels": channels,
+            "patch_size": p1 if p1 == p2 else (p1, p2),
+            "num_layers": len(list(takewhile(self._has, layers))),
+            "d_ff": self._shape("blocks.0.mlp.fc1.bias", 1)[0],
+            "num_classes": self._length("head.bias", 0),
+            "representation_size": self._length("pre_logits.fc.bias", None),
+        }
+
+    def compare(self, config: ViTConfig) -> None:
+        """Require the sizes of a config that are found in the arrays, too."""
+        found = self.sizes()
+        said = {name: getattr(config, name) for name in found}
+        # A patch of two equal sides may be written in two ways.
+        for sizes in (found, said):
+            sizes["patch_size"] = require.sides("", sizes["patch_size"])
+        head_dim, value_dim = config.head_widths
+        said["q, k and v"] = config.num_heads * (2 * head_dim + value_dim)
+        found["q, k and v"] = self._shape("blocks.0.attn.qkv.weight", 2)[0]
+        if config.positions == "learned":
+            said["tokens"] = config.num_prefix_tokens + config.num_patches
+            found["tokens"] = self._shape("pos_embed", 3)[1]
+        for name, size in found.items():
+            if said[name] != size:
+                raise ValueError(
+                    f"{name} is {said[name]}, the file has {size}"
+                )
+
+    def choices(self) -> dict[str, Any]:
+        """Return the choices that the names of the weights tell."""
+        after = self._has("fc_norm.weight")
+        mean = "mean_patches" if after else "class_token"
+        qkv = "attn.q" if self.family.splits_qkv else "attn.qkv"
+        return {
+            "patch_norm": self._has("patch_embed.norm.weight"),
+            "pool": mean if self._has("cls_token") else "mean",
+            "pool_norm": "after" if after else "before",
+            "distilled": self._has("dist_token"),
+            "qkv_bias": self._has(f"blocks.0.{qkv}.bias"),
+            "proj_bias": self._has("blocks.0.attn.proj.bias"),
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Return what config.json tells, or else what the family has."""
+        found = {"layer_norm_eps": self.family.layer_norm_eps}
+        path = self.file.path.with_name("config.json")
+        if self.family.title != "Hugging Face" or not path.is_file():
+            return found
+        try:
+            settings = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(
+                f"config.json must be a JSON object, got {path}: {error}"
+            ) from error
+        return found | {
+            ours: settings[theirs]
+            for theirs, ours in _SETTINGS.items()
+            if theirs in settings
+        }
+
+    def image_size(self, fields: dict[str, Any]) -> int | tuple[int, int]:
+        """Return the pixels of a square grid of as many patches."""
+        prefix = int(fields["pool"] != "mean") + int(fields["distilled"])
+        shape = self._shape("pos_embed", 3)
+        side = square_side(shape, prefix)
+        if side is None:
+            raise ValueError(
+                "image_size must be given where the positions have no square "
+                f"grid, got {self.file.path} with positions of shape {shape}"
+            )
+        p1, p2 = require.sides("patch_size", fields["patch_size"])
+        return side * p1 if p1 == p2 else (side * p1, side * p2)
+
+    def _name(self, key: str) -> str:
+        return self.family.layout(key).name
+
+    def _has(self, key: str) -> bool:
+        return self._name(key) in self.file.names
+
+    def _shape(self, key: str, rank: int) -> tuple[int, ...]:
+        name = self._name(key)
+        shape = self.file.shape(name) if self._has(key) else None
+        if shape is None or len(shape) != rank:
+            raise ValueError(
+                f"path must hold {name} with {rank} axes, got "
+                f"{self.file.path} with {shape}"
+            )
+        return shape
+
+    def _length(self, key: str, default: int | None) -> int | None:
+        return self._shape(key, 1)[0] if self._has(key) else default

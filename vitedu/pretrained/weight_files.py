@@ -1,0 +1,197 @@
+"""Files of weights: names and shapes first, numbers later, no code ever."""
+
+import io
+import math
+import os
+import zipfile
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from vitedu import require
+from vitedu.atomic_files import damage_named
+from vitedu.training.checkpoints import FORMAT
+
+# What numpy writes before the numbers is far shorter.
+_LONGEST_HEADER = 16_384
+# Deflate packs no tighter than this, so a file cannot hold more than so many
+# times its length.
+_DEFLATE_LIMIT = 1032
+
+
+@contextmanager
+def open_weights(path: str | os.PathLike) -> Iterator["WeightFile"]:
+    """Open a file of weights without reading a number of it.
+
+    What the file is, its first bytes say; the end of its name plays no part.
+
+    Raises:
+        TypeError: `path` is no path.
+        FileNotFoundError: There is no such file.
+        ValueError: The file is neither safetensors nor .npz, or is damaged.
+            Pickled files are refused unread: reading one can run any code.
+    """
+    path = require.path("path", path)
+    if not path.is_file():
+        raise FileNotFoundError(f"path must be a file of weights, got {path}")
+    with path.open("rb") as file:
+        start = file.read(9)
+    if start[8:] == b"{":
+        with _whole(path):
+            file = safe_open(path, framework="pt")
+        with file:
+            yield _Safetensors(path, file)
+    elif start.startswith(b"PK\x03\x04"):
+        with _whole(path):
+            file = zipfile.ZipFile(path)
+        with file:
+            yield _Npz(path, file)
+    else:
+        raise _neither(path)
+
+
+class WeightFile(ABC):
+    """An open file of weights: `names`, the shape of each, its numbers.
+
+    Attributes:
+        path: Where it lies.
+        names: What the weights are called in it.
+        facts: What this library has written beside the weights, as JSON;
+            empty in files of others.
+    """
+
+    path: Path
+    names: frozenset[str]
+    facts: str = ""
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Read the sizes of one weight, not its numbers.
+
+        Raises:
+            ValueError: It is no array of floating-point numbers.
+        """
+        shape, dtype, is_float = self._header(name)
+        if not is_float:
+            raise ValueError(
+                "path must hold floating-point weights of 16, 32 or 64 bits, "
+                f"got {self.path} with {name} of dtype {dtype}"
+            )
+        return shape
+
+    def read(self, name: str) -> Tensor:
+        """Read the numbers of one weight, in the precision of new models.
+
+        Compare `shape` first: what a weight claims to hold is allocated.
+
+        Raises:
+            ValueError: The file is damaged there, or a number is infinite or
+                none at all.
+        """
+        tensor = self._numbers(name).to(torch.get_default_dtype())
+        if not tensor.isfinite().all():
+            raise ValueError(
+                f"path must hold finite numbers, got {self.path} with "
+                f"infinity or NaN in {name}"
+            )
+        return tensor
+
+    @abstractmethod
+    def _header(self, name: str) -> tuple[tuple[int, ...], str, bool]:
+        """Return shape, dtype and whether the dtype is among the allowed."""
+
+    @abstractmethod
+    def _numbers(self, name: str) -> Tensor:
+        """Return the numbers as they are."""
+
+
+class _Safetensors(WeightFile):
+    """The format checks by itself that its header fits the file's length."""
+
+    def __init__(self, path: Path, file: safe_open) -> None:
+        self.path, self._file = path, file
+        self.names = frozenset(file.keys())
+        header = file.metadata() or {}
+        if header.get("format") == FORMAT:
+            self.facts = header.get("facts", "")
+
+    def _header(self, name: str) -> tuple[tuple[int, ...], str, bool]:
+        with _whole(self.path):
+            part = self._file.get_slice(name)
+            shape, dtype = tuple(part.get_shape()), part.get_dtype()
+        return shape, dtype, dtype in ("F16", "BF16", "F32", "F64")
+
+    def _numbers(self, name: str) -> Tensor:
+        with _whole(self.path):
+            return self._file.get_tensor(name)
+
+
+class _Npz(WeightFile):
+    """A zip archive with one numpy array per member.
+
+    A member can claim any size and unpack to a thousand times its length.
+    So a header is read from the first few bytes alone, and numbers only
+    after their shape was found to be the one that is wanted.
+    """
+
+    def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
+        self.path, self._file = path, file
+        self._members = {
+            info.filename.removesuffix(".npy"): info
+            for info in file.infolist()
+        }
+        self.names = frozenset(self._members)
+        if not any(name.endswith(".npy") for name in file.namelist()):
+            raise _neither(path)
+
+    def _header(self, name: str) -> tuple[tuple[int, ...], str, bool]:
+        with _whole(self.path):
+            info = self._members[name]
+            # The other ways to pack cannot be unpacked a bit at a time.
+            if info.compress_type not in (
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_DEFLATED,
+            ):
+                raise zipfile.BadZipFile(f"{name} is packed in a foreign way")
+            with self._file.open(info) as member:
+                start = io.BytesIO(member.read(_LONGEST_HEADER))
+            shape, _, dtype = _HEADER[np.lib.format.read_magic(start)](start)
+            claimed = math.prod(shape) * dtype.itemsize
+            if claimed > _DEFLATE_LIMIT * self.path.stat().st_size:
+                raise zipfile.BadZipFile(f"{name} claims {claimed} bytes")
+        is_float = dtype.kind == "f" and dtype.itemsize in (2, 4, 8)
+        return shape, str(dtype), is_float
+
+    def _numbers(self, name: str) -> Tensor:
+        info = self._members[name]
+        with _whole(self.path), self._file.open(info) as member:
+            array = np.lib.format.read_array(member, allow_pickle=False)
+            # At the end of a member its checksum is compared.
+            if member.read(1):
+                raise zipfile.BadZipFile(f"{name} is longer than its header")
+        native = array.dtype.newbyteorder("=")
+        return torch.from_numpy(np.ascontiguousarray(array, dtype=native))
+
+
+_HEADER = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def _whole(path: Path) -> AbstractContextManager[None]:
+    return damage_named(path, ".safetensors or .npz")
+
+
+def _neither(path: Path) -> ValueError:
+    return ValueError(
+        f"path must be a .safetensors or .npz file, got {path}, which is "
+        "neither. Pickled weights (.pt, .pth, .bin, .pkl) are refused, since "
+        "reading them can run code. Convert a file that you trust: "
+        "safetensors.torch.save_file(torch.load(old, weights_only=True), new)"
+    )

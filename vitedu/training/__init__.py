@@ -1,0 +1,1 @@
+"""One loop, for one process or many, that resumes exactly."""

@@ -1,0 +1,468 @@
+"""What changes while a model trains, and how it is kept and brought back."""
+
+import math
+import re
+import zlib
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.optim import AdamW
+from torch.optim.lr_scheduler import OneCycleLR
+from torch.utils.data import DataLoader
+
+from vitedu.atomic_files import damage_named
+from vitedu.config import TrainConfig
+from vitedu.training.checkpoints import (
+    check_same_weights,
+    read_checkpoint,
+    write_checkpoint,
+)
+from vitedu.training.distributed import (
+    gather,
+    get_rank,
+    get_world_size,
+    once_for_all,
+)
+from vitedu.training.randomness import Randomness
+
+_PLAIN = bool | int | float | str | tuple | type(None)
+_SHOWN, _LONGEST = 5, 100  # differences in a message, letters of each
+_FUSED = ("cpu", "cuda", "mps", "xpu")
+# Learned tokens and positions, by their names here and in timm, torchvision
+# and Hugging Face.
+_NO_MAP = re.compile(r"_token$|pos_embed|position_(embed|bias)|positions\.")
+
+
+@dataclass
+class History:
+    """What a training run measured, one entry per epoch.
+
+    Attributes:
+        loss: Mean training loss of the epoch, over all places that count.
+        learning_rate: Rate of the last step of the epoch.
+        metrics: What `evaluate` returned after the epoch, name -> values.
+    """
+
+    loss: list[float] = field(default_factory=list)
+    learning_rate: list[float] = field(default_factory=list)
+    metrics: dict[str, list[float]] = field(default_factory=dict)
+
+    @property
+    def num_epochs(self) -> int:
+        """Epochs done."""
+        return len(self.loss)
+
+
+@dataclass
+class Part:
+    """What one process has done of the epoch that is under way.
+
+    Attributes:
+        steps: Steps done.
+        loss: Sum of the losses of this process, over what it counted.
+        count: Places that it counted.
+        start: Where the generators were at the start of the epoch.
+        states: Where they were at the checkpoint that was read.
+    """
+
+    steps: int = 0
+    loss: float = 0.0
+    count: int = 0
+    start: dict[str, Tensor] = field(default_factory=dict)
+    states: dict[str, Tensor] = field(default_factory=dict)
+
+
+class TrainState:
+    """Everything that changes while `vitedu.training.loop.fit` runs.
+
+    Attributes:
+        best: The weights of the best epoch; None where they are not kept.
+        device: Where the model is.
+        history: What has been measured so far.
+        num_batches: Steps of an epoch.
+        optimizer: AdamW.
+        part: What has been done of an epoch since.
+        randomness: All generators, which belong to the state.
+        scheduler: Its learning rate, one cycle over all steps.
+
+    Args:
+        model: The model, trained in place.
+        loader: Its batches.
+        config: The recipe.
+        keep_best: Whether `keep_if_best` will be called after each epoch.
+
+    Raises:
+        TypeError: The loader does not know its length.
+        ValueError: It is empty; the warm-up covers no more than one step, or
+            the steps are too many; the model has nothing to train.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        loader: DataLoader,
+        config: TrainConfig,
+        *,
+        keep_best: bool = False,
+    ) -> None:
+        self.num_batches = _length(loader)
+        self.num_steps = config.num_epochs * self.num_batches
+        if self.num_steps > 2**53:
+            raise ValueError(
+                "num_epochs must give at most 2**53 steps, got "
+                f"{config.num_epochs} epochs of {self.num_batches}"
+            )
+        if self.num_steps * config.warmup <= 1:
+            raise ValueError(
+                "warmup must cover more than one step, got "
+                f"{config.warmup} of {self.num_steps} steps"
+            )
+        _require_something_to_train(model)
+        self.model, self.loader, self.config = model, loader, config
+        self.keep_best, self.best = keep_best, None
+        self.history, self.part = History(), Part()
+        self.device = next(model.parameters()).device
+        self.randomness = Randomness(loader, self.device)
+        self.optimizer = AdamW(
+            _groups(model, config),
+            lr=config.learning_rate,
+            fused=self.device.type in _FUSED,
+        )
+        self.scheduler = self._one_cycle(steps_done=0)
+
+    def keep_if_best(self) -> None:
+        """Copy the weights if the first metric has never been as high.
+
+        Raises:
+            ValueError: There is none, or it is not finite.
+        """
+        values = next(iter(self.history.metrics.values()), [None])
+        if values[-1] is None or not math.isfinite(values[-1]):
+            raise ValueError(
+                "evaluate must return a finite number, for keep_best to "
+                f"compare, got {values[-1]}"
+            )
+        if all(values[-1] > earlier for earlier in values[:-1]):
+            weights = self.model.state_dict()
+            self.best = {name: x.clone() for name, x in weights.items()}
+
+    def resume(self, path: Path) -> None:
+        """Go back to what `path` holds, if anything; then `save` may follow.
+
+        Of several processes the first reads the file for all.
+
+        Raises:
+            ValueError: A checkpoint of another run or of other weights, or
+                one of which something is missing; nothing is changed then. A
+                run that no checkpoint could bring back.
+        """
+        if self.loader.persistent_workers:
+            raise ValueError(
+                "loader must have persistent_workers=False for a checkpoint, "
+                "which cannot hold what lives in a worker, got True"
+            )
+        self.facts = once_for_all(
+            lambda: _describe_run(
+                self.model, self.loader, self.config, self.randomness
+            )
+        )
+        if self.keep_best:
+            self.facts["keep_best"] = "True"
+        if once_for_all(path.exists):
+            self._load(path, *once_for_all(lambda: read_checkpoint(path)))
+
+    def save(self, path: Path) -> None:
+        """Write all of it; every process has to call, and the first writes.
+
+        Between epochs all processes go on from the generators of the first,
+        in the middle of one each from its own.
+        """
+        part, parts = self.part, []
+        if part.steps:
+            own = part.loss, part.count, self.randomness.states()
+            parts = gather(own)
+        once_for_all(lambda: self._write(path, parts))
+
+    def _write(self, path: Path, parts: list[tuple]) -> None:
+        start = self.part.start if parts else self.randomness.states()
+        optimizer = self.optimizer.state_dict()
+        groups = {
+            "model": self.model.state_dict(),
+            "best": self.best or {},
+            "generator": start,
+        }
+        for index, state in optimizer["state"].items():
+            groups[f"optimizer.{index}"] = state
+        for rank, (_, _, states) in enumerate(parts):
+            groups[f"process.{rank}"] = states
+        tensors = {
+            f"{group}.{name}": tensor
+            for group, named in groups.items()
+            for name, tensor in named.items()
+        }
+        facts = {
+            "run": self.facts,
+            "groups": optimizer["param_groups"],
+            "history": asdict(self.history),
+            "steps": self.part.steps,
+            "sums": [(loss, count) for loss, count, _ in parts],
+        }
+        write_checkpoint(path, tensors, facts)
+
+    def _load(self, path: Path, tensors: dict, facts: dict) -> None:
+        with damage_named(path, "checkpoint"):
+            run = {name: str(said) for name, said in facts["run"].items()}
+            if int(run["config.num_epochs"]) < self.config.num_epochs:
+                run["config.num_epochs"] = repr(self.config.num_epochs)
+        _check_same_run(self.facts, run, path)
+        weights, best = _below("model.", tensors), _below("best.", tensors)
+        for found in (weights, best) if best else (weights,):
+            check_same_weights(self.model.state_dict(), found, path)
+        with damage_named(path, "checkpoint"):
+            # Files of before have no steps and no sums.
+            steps = int(facts.get("steps", 0))
+            sums = list(facts.get("sums", []))
+            if not 0 <= steps < self.num_batches or (steps > 0) != bool(sums):
+                raise ValueError(f"{steps} steps and {len(sums)} sums")
+        if sums and len(sums) != get_world_size():
+            raise ValueError(
+                f"checkpoint {path} was written in the middle of an epoch, so "
+                f"the number of processes must be the same, {len(sums)}, got "
+                f"{get_world_size()}"
+            )
+        # The model comes last: what else is wrong leaves it as it was.
+        with damage_named(path, "checkpoint"):
+            self.optimizer.load_state_dict(
+                {
+                    "state": self._moments(tensors),
+                    "param_groups": facts["groups"],
+                }
+            )
+            history = History(**facts["history"])
+            done = history.num_epochs * self.num_batches + steps
+            self.scheduler = self._one_cycle(done)
+            part, start = Part(), _below("generator.", tensors)
+            if steps:
+                loss, count = sums[get_rank()]
+                states = _below(f"process.{get_rank()}.", tensors)
+                self.randomness.check(states)
+                part = Part(steps, float(loss), int(count), start, states)
+            self.randomness.set_states(start)
+        self.history, self.part, self.best = history, part, best or None
+        self.model.load_state_dict(weights)
+
+    def _one_cycle(self, steps_done: int) -> OneCycleLR:
+        """Return the schedule where it is after some steps.
+
+        The rate of a step follows from its number and from that of all steps,
+        so that a run of more epochs goes on where the longer cycle is then.
+        """
+        return OneCycleLR(
+            self.optimizer,
+            max_lr=self.config.learning_rate,
+            total_steps=self.num_steps,
+            pct_start=self.config.warmup,
+            last_epoch=steps_done - 1,
+        )
+
+    def _moments(self, tensors: dict[str, Tensor]) -> dict[int, dict]:
+        """Return the optimiser's state by the number of the parameter.
+
+        Raises:
+            KeyError, ValueError: It is not that of this model's parameters.
+        """
+        state: dict[int, dict[str, Tensor]] = {}
+        for key, value in _below("optimizer.", tensors).items():
+            index, name = key.split(".")
+            state.setdefault(int(index), {})[name] = value
+        groups = self.optimizer.param_groups
+        parameters = [p for group in groups for p in group["params"]]
+        for index, parameter in enumerate(parameters):
+            for name in ("exp_avg", "exp_avg_sq") if index in state else ():
+                shape = state[index][name].shape
+                if shape != parameter.shape:
+                    raise ValueError(f"{name} of {index} is {tuple(shape)}")
+        return state
+
+
+def _length(loader: DataLoader) -> int:
+    try:
+        count = len(loader)
+    except TypeError:
+        raise TypeError(
+            "loader must have a length, by which the schedule knows its "
+            f"steps, got one of {type(loader.dataset).__name__} without"
+        ) from None
+    if count == 0:
+        raise ValueError("loader must hold at least one batch, got 0")
+    return count
+
+
+def _require_something_to_train(model: nn.Module) -> None:
+    parameters = list(model.parameters())
+    if not any(parameter.requires_grad for parameter in parameters):
+        kind = type(model).__name__
+        raise ValueError(
+            "model must have a parameter that requires a gradient, got a "
+            f"{kind} with {len(parameters)} parameters and none that does"
+        )
+
+
+def _groups(model: nn.Module, config: TrainConfig) -> list[dict]:
+    """Split the parameters into those that decay and those that do not."""
+    spared = set()
+    if not config.decay_all:
+        for name, parameter in model.named_parameters():
+            if parameter.ndim < 2 or _NO_MAP.search(name):
+                spared.add(parameter)
+        for module in model.modules():
+            if isinstance(module, nn.Embedding | nn.EmbeddingBag):
+                spared.add(module.weight)
+    split = {True: [], False: []}
+    for parameter in model.parameters():
+        split[parameter not in spared].append(parameter)
+    return [
+        {
+            "params": some,
+            "weight_decay": config.weight_decay if decays else 0.0,
+        }
+        for decays, some in split.items()
+        if some
+    ]
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }
+
+
+def _describe_run(
+    model: nn.Module,
+    loader: DataLoader,
+    config: TrainConfig,
+    randomness: Randomness,
+) -> dict[str, str]:
+    """Return what has to be the same when a run goes on, name by name.
+
+    Of the model: its classes, its config and the plain attributes of every
+    module, such as rates and numbers of heads. Of the data: how many there
+    are, the seeds of the loader's generators, and the first batch that all
+    generators give from one seed. Of the run: its config.
+
+    Raises:
+        ValueError: That batch is not the same when it is drawn again.
+    """
+    found = {f"config.{k}": repr(v) for k, v in asdict(config).items()}
+    for name, module in model.named_modules():
+        found |= _module(f"model.{name}".rstrip("."), module)
+    trained = [parameter.requires_grad for parameter in model.parameters()]
+    found["model, parameters"] = f"{sum(trained)} of {len(trained)} trained"
+    return found | _data(loader, randomness)
+
+
+def _check_same_run(
+    expected: dict[str, str], found: dict[str, str], path: Path
+) -> None:
+    """Require two descriptions to be the same.
+
+    Args:
+        expected: Of the run that goes on.
+        found: Of the checkpoint.
+        path: Where the checkpoint lies, for the message.
+
+    Raises:
+        ValueError: They differ; the first differences are named.
+    """
+    names = [
+        name
+        for name in expected | found
+        if expected.get(name) != found.get(name)
+    ]
+    if not names:
+        return
+    shown = "; ".join(
+        f"{name} is {found.get(name, 'nothing')[:_LONGEST]} there, "
+        f"got {expected.get(name, 'nothing')[:_LONGEST]}"
+        for name in names[:_SHOWN]
+    )
+    more = len(names) - _SHOWN
+    raise ValueError(
+        f"model, loader and config must be those of the checkpoint {path}: "
+        + shown
+        + (f"; and {more} more differ" if more > 0 else "")
+    )
+
+
+def _module(place: str, module: nn.Module) -> dict[str, str]:
+    # Blocks that compute themselves again compute the same.
+    kind = type(module).__name__.removeprefix("_Recomputing")
+    found = {place: kind}
+    for name, value in vars(module).items():
+        if name.startswith("_") or name == "training":
+            continue
+        if isinstance(value, _PLAIN):
+            found[f"{place}.{name}"] = _words(value)
+        elif is_dataclass(value) and not isinstance(value, type):
+            for field in fields(value):
+                inner = getattr(value, field.name)
+                found[f"{place}.{name}.{field.name}"] = _words(inner)
+    return found
+
+
+def _words(value: object) -> str:
+    """Return the representation of a value without its place in memory."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
+
+
+def _data(loader: DataLoader, randomness: Randomness) -> dict[str, str]:
+    reads = []
+    for _ in range(2):
+        with randomness.all_from(seed=0):
+            reads.append(_tensors(next(iter(loader), None)))
+    first, again = ([_checksum(x) for x in read] for read in reads)
+    if first != again:
+        raise ValueError(
+            "loader must draw from torch, random, numpy.random or a "
+            "torch.Generator of its own, which a checkpoint can bring back, "
+            "got one that gives another first batch from the same seeds"
+        )
+    found = {
+        f"{name}, seed": repr(generator.initial_seed())
+        for name, generator in randomness.own.items()
+    }
+    if hasattr(loader.dataset, "__len__"):
+        found["loader.dataset, length"] = repr(len(loader.dataset))
+    found["loader, batches"] = repr(len(loader))
+    for number, tensor in enumerate(reads[0]):
+        found[f"loader, first batch [{number}]"] = _digest(tensor)
+    return found
+
+
+def _tensors(batch: object) -> list[Tensor]:
+    items = batch if isinstance(batch, tuple | list) else [batch]
+    return [x.cpu() for x in items if isinstance(x, Tensor)]
+
+
+def _checksum(tensor: Tensor) -> int:
+    flat = tensor.contiguous().reshape(-1).view(torch.uint8)
+    return zlib.crc32(flat.numpy())
+
+
+def _digest(tensor: Tensor) -> str:
+    """Return what a tensor holds; of fractions no more than all agree on.
+
+    Another machine may round an augmented image in another way.
+    """
+    kind = f"{tuple(tensor.shape)} {tensor.dtype}"
+    if not tensor.is_floating_point():
+        return f"{kind}, checksum {_checksum(tensor)}"
+    numbers = tensor.double().flatten()
+    weights = torch.linspace(0, 1, len(numbers), dtype=torch.float64)
+    # Sums without cancellation: of sizes, and of what is positive, by place.
+    sizes, places = numbers.abs().mean(), numbers.clamp(min=0) @ weights
+    return f"{kind}, means {sizes:.4g} and {places / len(numbers):.4g}"
