@@ -6,88 +6,36 @@ import re
 from pathlib import Path
 
 import pytest
+from vitedu_book.library import builds_on, index, layers, modules
 
 ROOT = Path(__file__).parent.parent
 LIBRARY = ROOT / "vitedu"
 CHAPTERS = {
     path.stem: path for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb"))
 }
-
-# The complete list of allowed imports inside the library; `require` may be
-# imported everywhere. A new module needs a row here.
-MAY_IMPORT = {
-    "__init__": "",
-    "require": "",
-    "fields": "",
-    "config": "fields",
-    "masks": "",
-    "sinusoids": "",
-    "positional": "sinusoids",
-    "patches": "",
+# The rooms that a room may need; the flat modules need none.
+ROOMS = {
     "data": "",
-    "canvases": "data fields",
-    "photographs": "",
-    "image_folder": "photographs",
-    "sequences": "",
-    "letters": "sequences",
-    "numerals": "sequences",
-    "whole_files": "",
-    "checkpoints": "whole_files",
-    "plots": "",
-    "baselines": "",
-    "cache": "",
-    "attention": "masks cache",
-    "layers": "attention cache",
-    "transformer": "config masks positional attention cache layers",
-    "hypotheses": "",
-    "prefixes": "cache transformer",
-    "decoding": "hypotheses prefixes transformer",
-    "page_weights": "transformer",
-    "counting": "config",
-    "flops": "config counting",
-    "memory": "config counting",
-    "layer_table": "config counting",
-    "complexity": "",
-    "initialisation": "config",
-    "vit": "config masks patches positional attention layers initialisation",
-    "distributed": "",
-    "randomness": "",
-    "train_state": "config checkpoints distributed randomness whole_files",
-    "evaluation": "",
-    "training": "config distributed evaluation train_state",
-    "recomputation": "layers",
-    "devices": "",
-    "train": "config data decoding devices distributed evaluation "
-    "image_folder numerals pretrained recomputation sequences training "
-    "transformer vit",
-    "predict": "devices photographs pretrained vit",
-    "weight_files": "checkpoints whole_files",
-    "weight_formats": "weight_files",
-    "pretrained_config": "config weight_files weight_formats",
-    "pretrained": "config vit transformer sequences positional checkpoints "
-    "weight_files weight_formats pretrained_config whole_files",
-    "analysis": "attention",
-    "attribution": "",
-    "leaks": "",
-    "mask_formats": "masks",
-    "choices": "",
-    "notebook": "plots choices devices",
-    "progress": "whole_files",
-    "grading": "progress",
-    "checks": "masks attention progress",
+    "decoding": "",
+    "training": "",
+    "pretrained": "data training",
+    "analysis": "",
+    "train": "data decoding training pretrained",
+    "predict": "data training pretrained",
+    "book": "training",
+    "widgets": "",
 }
-MODULES = sorted(LIBRARY.glob("*.py"))
-# Each may import everything but the others.
-EXERCISES = sorted(LIBRARY.glob("exercises/*.py"))
-WIDGETS = sorted(LIBRARY.glob("widgets/*.py"))
-each_module = pytest.mark.parametrize(
-    "path", MODULES, ids=[path.stem for path in MODULES]
-)
+LISTED = modules(LIBRARY)
+FILES = sorted(LIBRARY.rglob("*.py"))
 each_file = pytest.mark.parametrize(
-    "path",
-    MODULES + EXERCISES + WIDGETS,
-    ids=lambda path: str(path.relative_to(LIBRARY)),
+    "path", FILES, ids=[str(path.relative_to(LIBRARY)) for path in FILES]
 )
+each_name = pytest.mark.parametrize("name", LISTED)
+
+
+def name_of(path):
+    """Return the name of a module inside the library."""
+    return ".".join(path.relative_to(LIBRARY).with_suffix("").parts)
 
 
 def parse(path):
@@ -106,15 +54,6 @@ def imports(tree):
     return found
 
 
-def internal(tree):
-    """Return the modules of the library that are imported."""
-    return {
-        name.split(".")[1]
-        for name in imports(tree)
-        if name.split(".")[0] == "vitedu"
-    }
-
-
 def public(tree):
     """Return the public functions and classes of a module."""
     kinds = ast.FunctionDef | ast.ClassDef
@@ -125,31 +64,67 @@ def public(tree):
     ]
 
 
-def test_every_module_has_a_row_and_every_row_a_module():
-    assert {path.stem for path in MODULES} == set(MAY_IMPORT)
+def test_every_module_is_listed_once():
+    exercises = LIBRARY / "book" / "exercises"
+    found = {
+        name_of(path)
+        for path in FILES
+        if path.name != "__init__.py" and path.parent != exercises
+    }
+    assert sorted(LISTED) == sorted(found | {"widgets"})
 
 
-@each_module
-def test_modules_import_what_their_row_allows(path):
-    allowed = {*MAY_IMPORT[path.stem].split(), "require"} - {path.stem}
-    assert internal(parse(path)) <= allowed
+@each_name
+def test_a_module_comes_after_what_it_builds_on(name):
+    before = LISTED[: LISTED.index(name)]
+    # A package comes before its parts, though it passes their names on.
+    needed = [n for n in builds_on(LIBRARY)[name] if not n.startswith(name)]
+    assert set(needed) <= set(before)
 
 
-@each_module
-def test_no_module_needs_the_exercises(path):
-    assert "exercises" not in internal(parse(path))
+@each_name
+def test_a_room_needs_no_other_than_its_row_allows(name):
+    room = name.split(".")[0]
+    allowed = {room, *ROOMS.get(room, "").split()}
+    needed = {other.split(".")[0] for other in builds_on(LIBRARY)[name]}
+    assert needed & ROOMS.keys() <= allowed
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
-def test_the_exercises_of_a_chapter_need_no_others(path):
-    assert not internal(parse(path)) & {"exercises", "widgets"}
+def test_the_top_floor_is_small():
+    top = [path for path in LIBRARY.iterdir() if path.name != "__pycache__"]
+    assert len(top) <= 25
 
 
-@pytest.mark.parametrize("path", WIDGETS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(LIBRARY.glob("widgets/*.py")), ids=lambda path: path.stem
+)
 def test_widgets_know_neither_torch_nor_the_library(path):
-    tree = parse(path)
-    assert internal(tree) <= {"widgets"}
-    assert not {name for name in imports(tree) if name.startswith("torch")}
+    for name in imports(parse(path)):
+        assert not name.startswith("torch")
+        assert not name.startswith("vitedu.") or ".widgets." in name
+
+
+def test_every_group_has_a_page_that_shows_it():
+    for group in index(LIBRARY):
+        page = ROOT / "book/api" / f"{group.lower().replace(' ', '-')}.md"
+        text = page.read_text(encoding="utf-8")
+        assert f"\n.. library:: {group}\n" in text, group
+
+
+def test_imports_of_all_kinds_are_seen(tmp_path):
+    library = tmp_path / "vitedu"
+    (library / "parts").mkdir(parents=True)
+    (tmp_path / "book/api").mkdir(parents=True)
+    listed = "Group: {a: one, b: two, parts: three}"
+    (tmp_path / "book/api/modules.yml").write_text(listed)
+    (library / "a.py").write_text("import vitedu.b\nimport torch")
+    (library / "b.py").write_text("from vitedu.parts.x import Y")
+    (library / "parts" / "__init__.py").write_text("from os import path")
+    needs = builds_on(library)
+    assert needs == {"a": ["b"], "b": ["parts"], "parts": []}
+    assert layers(needs) == [["parts"], ["b"], ["a"]]
+    with pytest.raises(ValueError, match="circle: \\['a', 'b'\\]"):
+        layers({"a": ["b"], "b": ["a"]})
 
 
 @each_file
@@ -172,7 +147,7 @@ def test_what_is_public_has_a_docstring(path):
                 assert ast.get_docstring(inner), f"{node.name}.{inner.name}"
 
 
-@each_module
+@each_file
 def test_shapes_are_no_strings_of_the_future(path):
     """jaxtyping reads annotations when a module is imported."""
     assert "__future__.annotations" not in imports(parse(path))
@@ -188,8 +163,8 @@ def cells(chapter, kind):
 
 
 DERIVED = [
-    (f"{path.stem}.{node.name}", chapter)
-    for path in MODULES
+    (f"{name_of(path)}.{node.name}", chapter)
+    for path in FILES
     for node in public(parse(path))
     for chapters in re.findall(
         r"^Derived in: *(.*)$", ast.get_docstring(node) or "", re.MULTILINE
@@ -199,16 +174,16 @@ DERIVED = [
 
 
 def test_the_layers_say_where_they_are_derived():
-    modules = {name.split(".")[0] for name, _ in DERIVED}
+    modules = {name.rpartition(".")[0] for name, _ in DERIVED}
     assert modules >= {
-        "analysis",
+        "analysis.attention_maps",
         "attention",
         "config",
-        "data",
+        "data.digits",
         "layers",
         "masks",
         "patches",
-        "positional",
+        "positions",
         "vit",
     }
 
@@ -217,7 +192,7 @@ def test_the_layers_say_where_they_are_derived():
 def test_the_chapter_that_derives_an_object_names_it(name, chapter):
     assert chapter in CHAPTERS
     text = "\n".join(cells(chapter, "code") + cells(chapter, "markdown"))
-    assert re.search(rf"\b{name.split('.')[1]}\b", text)
+    assert re.search(rf"\b{name.rpartition('.')[2]}\b", text)
 
 
 def defined(code):
@@ -238,9 +213,9 @@ def test_chapters_define_no_name_of_the_library(chapter):
     # `require` is for the library alone.
     names = {
         node.name
-        for path in MODULES
-        if path.stem != "require"
-        for node in public(parse(path))
+        for name in LISTED
+        if name != "require" and not name.startswith("widgets")
+        for node in public(parse(LIBRARY / f"{name.replace('.', '/')}.py"))
     }
     for code in cells(chapter, "code"):
         assert not defined(code) & names

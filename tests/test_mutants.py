@@ -453,7 +453,7 @@ def answers(request, root, tmp_path_factory):
                 ignore=shutil.ignore_patterns("__pycache__", "site"),
             )
         if mutant is not None:
-            path = copy / "vitedu" / f"{mutant.module}.py"
+            path = source(copy, mutant)
             code = path.read_text(encoding="utf-8")
             path.write_text(
                 code.replace(mutant.old, mutant.new), encoding="utf-8"
@@ -471,6 +471,13 @@ def answers(request, root, tmp_path_factory):
     return dict(zip([None, *asked], json.loads(done.stdout), strict=True))
 
 
+def source(folder, mutant):
+    """Return the file that a mutant changes."""
+    return folder.joinpath("vitedu", *mutant.module.split(".")).with_suffix(
+        ".py"
+    )
+
+
 def selection(tests):
     """Return the arguments of pytest for "file: part of a test's name"."""
     files = {f"tests/test_{name.split(': ')[0]}.py" for name in tests}
@@ -484,7 +491,7 @@ def test_the_oracles_pass_without_a_mistake(answers):
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.mistake)
 def test_the_old_text_is_there_once(mutant, root):
-    path = root / "vitedu" / f"{mutant.module}.py"
+    path = source(root, mutant)
     times = path.read_text(encoding="utf-8").count(mutant.old)
     assert times == 1, f"{times} times in {path.name}: {mutant.old}"
 

@@ -18,8 +18,8 @@ LIBRARY = Path(__file__).parent.parent / "vitedu"
 def switch_on() -> None:
     """Check every module that writes shapes into its signatures."""
     modules = [
-        f"vitedu.{path.stem}"
-        for path in LIBRARY.glob("*.py")
+        ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts)
+        for path in LIBRARY.rglob("*.py")
         if "from jaxtyping import" in path.read_text(encoding="utf-8")
     ]
     install_import_hook(modules, "typechecked.checker")

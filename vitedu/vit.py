@@ -173,8 +173,8 @@ class VisionTransformer(nn.Module):
     def no_weight_decay(self) -> set[str]:
         """Return the names of learned tokens and positions.
 
-        `vitedu.training.loop.fit` spares them from weight decay by itself, as it
-        does biases and norms; timm's optimisers ask for the names.
+        `vitedu.training.loop.fit` spares them from weight decay by itself,
+        as it does biases and norms; timm's optimisers ask for the names.
         """
         names = {"cls_token", "dist_token", "pos_embed.weight"}
         return names & {name for name, _ in self.named_parameters()}

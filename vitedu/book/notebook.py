@@ -36,8 +36,8 @@ def set_up(seed: int = 0, device: str = "cpu") -> None:
     Args:
         seed: An integer from 0 to 2**32 - 1.
         device: Where tensors and models are made from now on: "cpu", "cuda",
-            "mps", or "auto", see `vitedu.training.devices.choose_device`. Only on the
-            CPU are the numbers those of the book.
+            "mps", or "auto", see `vitedu.training.devices.choose_device`.
+            Only on the CPU are the numbers those of the book.
 
     Raises:
         TypeError, ValueError: `seed` is no such integer; there is no such
@@ -378,5 +378,5 @@ class _Prediction:
         """Return the style sheet, which the site has of its own."""
         if not is_live():
             return ""
-        text = files("vitedu").joinpath("predict.css").read_text("utf-8")
+        text = files("vitedu.book").joinpath("predict.css").read_text("utf-8")
         return f"<style>{text}</style>"

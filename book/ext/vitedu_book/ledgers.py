@@ -1,7 +1,7 @@
 """The ledgers: what the chapters state and check, collected on a page.
 
-`vitedu.book.notebook.claim` shows `<p id="claim-NAME" data-claim="{json}">`, and
-`rung` the same with "rung". The directives `claims-ledger` and
+`vitedu.book.notebook.claim` shows `<p id="claim-NAME" data-claim="{json}">`,
+and `rung` the same with "rung". The directives `claims-ledger` and
 `equality-ladder` list all of them, with links to their places: a section and
 a table for each chapter.
 """

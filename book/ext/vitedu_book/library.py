@@ -1,31 +1,21 @@
 """What the library holds, read from its source without importing it."""
 
 import ast
-import re
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
+import yaml
+
 PACKAGE = "vitedu"
-# A line of the index: four spaces, a module, at least two spaces, its words.
-ENTRY = re.compile(r" {4}([a-z0-9_.]+) {2,}(\S.*)")
+INDEX = "book/api/modules.yml"
 
 
 @cache
 def index(library: Path) -> dict[str, dict[str, str]]:
-    """Return group -> module -> words, as the package's docstring lists them.
-
-    A group is a line at the margin; its modules follow it, indented.
-    """
-    groups: dict[str, dict[str, str]] = {}
-    heading = ""
-    for line in (ast.get_docstring(_tree(library, "")) or "").splitlines():
-        entry = ENTRY.fullmatch(line)
-        if entry:
-            groups.setdefault(heading, {})[entry[1]] = entry[2]
-        elif line.strip():
-            heading = line
-    return groups
+    """Return group -> module -> words, in reading order."""
+    text = (library.parent / INDEX).read_text(encoding="utf-8")
+    return yaml.safe_load(text)
 
 
 def modules(library: Path) -> list[str]:

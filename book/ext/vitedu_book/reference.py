@@ -1,6 +1,6 @@
 """The reference of the library: its pages, made from the docstrings.
 
-`vitedu.__doc__` lists the modules in groups. A page shows one group with
+`book/api/modules.yml` lists the modules in groups. A page shows one group with
 ``.. library:: Group``; the overview shows all with ``.. library-overview::``.
 Autodoc writes each module; here its text is prepared and its names linked.
 """
