@@ -14,7 +14,7 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from nbmake.nb_result import NotebookResult
 from nbmake.nb_run import NotebookRun
-from vitedu_book.execution import cache_path, drop_half_written
+from vitedu_book.execution import KEPT, drop_stale
 
 ROOT = Path(__file__).parent.parent
 
@@ -32,8 +32,9 @@ class CachingRun(NotebookRun):
 
 
 def open_cache() -> JupyterCacheAbstract:
-    """Return the cache that fits the library as it is now."""
-    return get_cache(cache_path(ROOT, ROOT / "_build"))
+    """Return the executed chapters, without any that is out of date."""
+    drop_stale(ROOT, ROOT / "_build")
+    return get_cache(ROOT / "_build" / KEPT)
 
 
 def with_whole_streams(notebook: NotebookNode) -> NotebookNode:
@@ -57,7 +58,6 @@ def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
     # Several processes may execute chapters at a time.
     (ROOT / "_build").mkdir(exist_ok=True)
     with FileLock(ROOT / "_build" / "cache.lock"):
-        drop_half_written(cache_path(ROOT, ROOT / "_build"))
         open_cache().cache_notebook_bundle(
             bundle, check_validity=False, overwrite=True
         )

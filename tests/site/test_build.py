@@ -14,10 +14,12 @@ import nbformat
 import pytest
 import yaml
 from conftest import watch
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
 from nbformat import NotebookNode
 from pages import ROOT, read
 from sphinx.errors import ConfigError
-from vitedu_book.execution import cache_path, drop_half_written
+from vitedu_book.execution import KEPT, drop_stale
 from vitedu_book.hosting import set_address
 
 from tools.shrink import shrink
@@ -229,16 +231,7 @@ def test_state_of_widgets_is_in_a_script_of_its_own(book):
     assert "model_name" not in (site / "one.html").read_text()
 
 
-LAYERS = '''"""L.
-
-One
-    a    the first
-
-Two
-    b    the second
-    c    the third
-"""
-'''
+INDEX = "One: {a: the first}\nTwo: {b: the second, c: the third}\n"
 MODULE = '''"""Words of a module."""
 
 
@@ -261,7 +254,9 @@ def library(book: Path) -> Path:
     """Give the book a library of three modules, and a page per group."""
     package = book / "vitedu"
     package.mkdir()
-    (package / "__init__.py").write_text(LAYERS)
+    (package / "__init__.py").write_text('"""L."""')
+    (book / "book/api").mkdir(parents=True)
+    (book / "book/api/modules.yml").write_text(INDEX)
     (package / "a.py").write_text(MODULE)
     (package / "b.py").write_text(MODULE.replace("K", "Other"))
     (package / "c.py").write_text(MODULE.replace("K", "Third"))
@@ -290,9 +285,8 @@ def test_reference_follows_the_library(library):
     assert "one.html#vitedu.c.Third" in pages["first"].read_text()
     assert "one.html#vitedu.b.Other" in pages["first"].read_text()
     # A module moves to the page that is read before its own.
-    moved = LAYERS.replace("    b    the second\n", "")
-    moved = moved.replace("the first\n", "the first\n    b    the second\n")
-    (library / "__init__.py").write_text(moved)
+    moved = "One: {a: the first, b: the second}\nTwo: {c: the third}\n"
+    (book / "book/api/modules.yml").write_text(moved)
     done = build(book)
     assert done.returncode == 0, done.stderr
     assert 'id="vitedu.b.Other"' in pages["first"].read_text()
@@ -308,22 +302,76 @@ def test_group_that_is_not_in_the_library_fails_the_build(library):
     assert "no group 'Three'" in done.stderr
 
 
+LIBRARY = {
+    "vitedu/__init__.py": "",
+    "vitedu/a.py": "import vitedu.b",
+    "vitedu/b.py": "",
+    "vitedu/c.py": 'read("../book/data/x.json")',
+    "vitedu/widgets/__init__.py": "from vitedu.widgets.d import D\n"
+    "from vitedu.widgets.e import E",
+    "vitedu/widgets/d.py": 'class D:\n    files = "d"',
+    "vitedu/widgets/d.js": "1",
+    "vitedu/widgets/e.py": "class E: pass",
+    "vitedu/widgets/e.js": "1",
+    "book/data/x.json": "1",
+    "constraints.txt": "torch==1",
+}
+NEEDS = {
+    "a": "from vitedu import a",
+    "b": "%matplotlib inline\nimport vitedu.b",
+    "c": "from vitedu.c import X",
+    "d": "def f():\n    from vitedu.widgets import D",
+}
+
+
+@pytest.fixture
+def chapters(tmp_path):
+    """Write four chapters and the library that they import."""
+    for name, text in LIBRARY.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (tmp_path / "chapters").mkdir()
+    for name, code in NEEDS.items():
+        cells = [nbformat.v4.new_code_cell(code)]
+        book = nbformat.v4.new_notebook(cells=cells)
+        nbformat.write(book, tmp_path / "chapters" / f"{name}.ipynb")
+    return tmp_path
+
+
 @pytest.mark.parametrize(
-    "source",
-    ["vitedu/a.py", "vitedu/widgets/a.js", "book/data/a.json"],
+    ("changed", "again"),
+    [
+        ("vitedu/a.py", "a"),
+        ("vitedu/b.py", "ab"),
+        ("vitedu/c.py", "c"),
+        ("vitedu/__init__.py", "abcd"),
+        ("vitedu/widgets/d.py", "d"),
+        ("vitedu/widgets/d.js", "d"),
+        ("vitedu/widgets/e.py", ""),
+        ("vitedu/widgets/e.js", ""),
+        ("book/data/x.json", "c"),
+        ("constraints.txt", "abcd"),
+    ],
 )
-def test_cache_belongs_to_one_state_of_the_library(tmp_path, source):
-    build_folder = tmp_path / "_build"
-    path = tmp_path / source
-    path.parent.mkdir(parents=True)
-    before = cache_path(tmp_path, build_folder)
-    path.write_text("1")
-    first = cache_path(tmp_path, build_folder)
-    path.write_text("2")
-    second = cache_path(tmp_path, build_folder)
-    assert len({before, first, second}) == 3
-    (tmp_path / "README.md").write_text("3")
-    assert cache_path(tmp_path, build_folder) == second
+def test_a_change_executes_the_chapters_that_import_it(
+    chapters, changed, again
+):
+    build = chapters / "_build"
+    drop_stale(chapters, build)
+    cache = get_cache(build / KEPT)
+    for path in sorted(chapters.glob("chapters/*.ipynb")):
+        executed = nbformat.read(path, as_version=4)
+        cache.cache_notebook_bundle(
+            CacheBundleIn(executed, str(path)), check_validity=False
+        )
+    drop_stale(chapters, build)
+    assert len(cache.list_cache_records()) == len(NEEDS)
+    with (chapters / changed).open("a") as file:
+        file.write("\n")
+    drop_stale(chapters, build)
+    left = {Path(r.uri).stem for r in cache.list_cache_records()}
+    assert left == NEEDS.keys() - set(again)
 
 
 def test_a_site_with_an_address_names_it(book, browser):
@@ -370,12 +418,20 @@ def test_an_address_that_is_none_is_named(monkeypatch, address):
 
 
 @pytest.mark.parametrize("content", [None, "", '{"cells": [{"out', "\0" * 9])
-def test_a_half_written_chapter_leaves_the_cache(tmp_path, content):
-    whole, half = tmp_path / "executed/aa", tmp_path / "executed/bb"
-    for folder in (whole, half):
-        folder.mkdir(parents=True)
-    (whole / "base.ipynb").write_text('{"cells": []}')
-    if content is not None:
-        (half / "base.ipynb").write_text(content)
-    drop_half_written(tmp_path)
-    assert list(tmp_path.glob("executed/*")) == [whole]
+def test_a_half_written_chapter_leaves_the_cache(chapters, content):
+    build = chapters / "_build"
+    cache = get_cache(build / KEPT)
+    path = chapters / "chapters" / "a.ipynb"
+    drop_stale(chapters, build)
+    cache.cache_notebook_bundle(
+        CacheBundleIn(nbformat.read(path, as_version=4), str(path)),
+        check_validity=False,
+    )
+    (base,) = build.glob(f"{KEPT}/executed/*/base.ipynb")
+    if content is None:
+        base.unlink()
+    else:
+        base.write_text(content)
+    drop_stale(chapters, build)
+    assert cache.list_cache_records() == []
+    assert not base.parent.exists()

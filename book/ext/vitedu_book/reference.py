@@ -21,7 +21,15 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.inspect import stringify_annotation
 from sphinx.util.nodes import make_refnode
 
-from .library import PACKAGE, arguments, builds_on, index, layers, passed_on
+from .library import (
+    INDEX,
+    PACKAGE,
+    arguments,
+    builds_on,
+    index,
+    layers,
+    passed_on,
+)
 
 SECTIONS = re.compile(r"(Returns|Yields):")
 REMARK = re.compile(r"(Source|Deviates): ")
@@ -54,6 +62,7 @@ class Library(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Hand each module to autodoc."""
         library = _library(self.env)
+        self.env.note_dependency(library.parent / INDEX)
         group = index(library).get(self.arguments[0])
         if group is None:
             raise self.error(
@@ -82,6 +91,9 @@ class LibraryOverview(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Write the tables."""
         library = _library(self.env)
+        # A table of imports depends on every module.
+        for path in (library.parent / INDEX, *library.rglob("*.py")):
+            self.env.note_dependency(path)
         return _parse(self, list(_overview(library)))
 
 
