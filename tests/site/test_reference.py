@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 from pages import PAGES, ROOT, read
 from playwright.sync_api import expect
-from vitedu_book.library import builds_on, index, layers
+from vitedu_book.code_map import direct, rooms
+from vitedu_book.library import builds_on, index
 
 LIBRARY = ROOT / "vitedu"
 REFERENCE = [path for path in PAGES if path.startswith("book/api/")]
@@ -118,9 +119,25 @@ def test_overview_lists_the_modules_in_reading_order(open_page):
         for group in index(LIBRARY).values()
         for name, words in group.items()
     ]
-    lines = page.locator(".library-layers li").all_inner_texts()
-    expected = layers(builds_on(LIBRARY))
-    assert [line.split(", ") for line in lines] == expected
+
+
+def test_the_map_leads_to_every_room(site, open_page):
+    page = open_page("book/api/index.html")
+    links = page.locator("svg.library-map a").evaluate_all(
+        "(all) => all.map((a) => [a.textContent, a.getAttribute('href')])"
+    )
+    tops = {name.split(".")[0] for name in builds_on(LIBRARY)}
+    assert {name for name, _ in links} == tops - {"require", "widgets"}
+    for name, address in links:
+        ids = read(site.folder / "book/api" / address).ids
+        assert any(f"{x}.".startswith(f"module-vitedu.{name}.") for x in ids)
+
+
+def test_an_arrow_is_what_does_not_follow_from_others():
+    needs = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+    assert direct(needs) == {"a": {"b"}, "b": {"c"}, "c": set()}
+    inside = {"a.x": ["a.y", "b.z", "require"], "a.y": [], "b.z": ["c"]}
+    assert rooms(inside) == {"a": {"b"}, "b": {"c"}}
 
 
 def test_objects_are_in_the_contents_of_the_page(open_page):

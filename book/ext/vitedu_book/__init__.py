@@ -7,6 +7,7 @@ from sphinx.application import Sphinx
 
 from . import (
     accessibility,
+    code_map,
     execution,
     formulas,
     hosting,
@@ -24,6 +25,7 @@ from . import (
 
 PARTS = (
     accessibility,
+    code_map,
     execution,
     formulas,
     hosting,

@@ -27,7 +27,6 @@ from .library import (
     arguments,
     builds_on,
     index,
-    layers,
     passed_on,
 )
 
@@ -45,10 +44,6 @@ READABLE = {
 # Methods that stand in every layer; what they do is said by the class.
 HIDDEN = {"extra_repr", "validate"}
 NOTHING = "\N{EN DASH}"
-LAYERS = (
-    "A module imports from the layers before its own, and from no other. "
-    "`vitedu.require` may be imported everywhere."
-)
 # What Python itself writes for the fields of a NamedTuple.
 GENERATED = "Alias for field number"
 
@@ -86,7 +81,7 @@ def _module(library: Path, name: str) -> Iterator[str]:
 
 
 class LibraryOverview(SphinxDirective):
-    """Show a table of modules per group, and who builds on whom."""
+    """Show a table of modules per group."""
 
     def run(self) -> list[nodes.Node]:
         """Write the tables."""
@@ -109,10 +104,6 @@ def _overview(library: Path) -> Iterator[str]:
         for name, about in words.items():
             yield from _row(_link(name), about, _links(needs[name]) or NOTHING)
         yield ""
-    yield from ("Layers", "------", "", LAYERS, "")
-    yield from (".. container:: library-layers", "")
-    for number, layer in enumerate(layers(needs), start=1):
-        yield f"   {number}. {_links(layer)}"
 
 
 def _row(*cells: str) -> Iterator[str]:
