@@ -18,15 +18,15 @@ from vitedu import require
 class Vocabulary:
     """The words of a language, each with a number.
 
-    Three marks come first: ``<pad>`` (0) fills short sentences, ``<bos>`` (1)
-    begins a target sentence, ``<eos>`` (2) ends it.
+    Three special tokens come first: ``<pad>`` (0) fills short sentences,
+    ``<bos>`` (1) begins a target sentence, ``<eos>`` (2) ends it.
 
     Attributes:
-        words: What is no mark, each word once; the first gets the id 3.
+        words: The others, each word once; the first gets the id 3.
 
     Raises:
         TypeError: `words` is no tuple of strings.
-        ValueError: A word comes twice or is one of the marks.
+        ValueError: A word comes twice or is a special token.
 
     >>> letters = Vocabulary(("a", "b"))
     >>> len(letters), letters.encode(["b", "a"])
@@ -51,12 +51,12 @@ class Vocabulary:
             )
         if len(self._ids) < len(self):
             raise ValueError(
-                f"words must differ from each other and from {self.special_tokens}, "
-                f"got {self.words}"
+                "words must differ from each other and from "
+                f"{self.special_tokens}, got {self.words}"
             )
 
     def __len__(self) -> int:
-        """Words and marks together: the size of an embedding."""
+        """Words and special tokens together: the size of an embedding."""
         return len(self.special_tokens) + len(self.words)
 
     @cached_property
