@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 import typechecked
 
 ROOT = Path(__file__).parent.parent
@@ -43,3 +44,19 @@ def _stage(item: pytest.Item) -> int:
 def root() -> Path:
     """Return the folder of the project."""
     return ROOT
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Return a function that says which devices PyTorch sees."""
+
+    def machine(*kinds):
+        for kind, module in (
+            ("cuda", torch.cuda),
+            ("mps", torch.backends.mps),
+        ):
+            monkeypatch.setattr(
+                module, "is_available", lambda kind=kind: kind in kinds
+            )
+
+    return machine

@@ -10,7 +10,7 @@ import sys
 
 import nbformat
 import pytest
-from test_notebooks import CHAPTERS
+from chapter_files import CHAPTERS
 
 from tools import assignment, editions, grade
 

@@ -9,7 +9,7 @@ import zipfile
 import nbformat
 import pytest
 import yaml
-from test_notebooks import CHAPTERS
+from chapter_files import CHAPTERS
 
 from tools import editions
 from tools.assignment import ASKED

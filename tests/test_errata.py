@@ -4,7 +4,7 @@ import re
 
 import nbformat
 import pytest
-from test_notebooks import CHAPTERS, ROOT, read
+from chapter_files import CHAPTERS, ROOT, read
 
 PAGE = (ROOT / "book" / "errata.md").read_text(encoding="utf-8")
 ITEM = re.compile(

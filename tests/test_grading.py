@@ -8,7 +8,7 @@ import einops
 import numpy as np
 import pytest
 import torch
-from test_notebooks import CHAPTERS, read
+from chapter_files import CHAPTERS, read
 from torch import nn
 
 from tools.editions import EXERCISE, exercises_of

@@ -7,15 +7,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from chapter_files import CHAPTERS, read
 
-ROOT = Path(__file__).parent.parent
-CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 SHORTEST_ALT = 40
 OFF_THE_PAGE = {"remove-input", "remove-cell"}
-
-
-def read(path: Path) -> nbformat.NotebookNode:
-    return nbformat.read(path, as_version=nbformat.NO_CONVERT)
 
 
 def code_cells(path: Path) -> list[nbformat.NotebookNode]:

@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
+from chapter_files import CHAPTERS, ROOT, read
 from nbformat import write
 from nbformat.v4 import new_markdown_cell, new_notebook
-from test_notebooks import CHAPTERS, ROOT, read
 from vitedu_book import paths
 from vitedu_book.paths import chapter_of
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from test_notebooks import CHAPTERS, ROOT, read
+from chapter_files import CHAPTERS, ROOT, read
 from vitedu_book.quizzes import BadQuiz, Question, gift, read_quiz, table
 
 NAMES = [path.stem for path in CHAPTERS]

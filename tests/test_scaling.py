@@ -232,22 +232,6 @@ def test_a_model_stays_on_its_device(name, recompute):
     assert {p.grad.device.type for p in model.parameters()} == {"meta"}
 
 
-@pytest.fixture
-def machine(monkeypatch):
-    """Return a function that says which devices PyTorch sees."""
-
-    def machine(*kinds):
-        for kind, module in (
-            ("cuda", torch.cuda),
-            ("mps", torch.backends.mps),
-        ):
-            monkeypatch.setattr(
-                module, "is_available", lambda kind=kind: kind in kinds
-            )
-
-    return machine
-
-
 @pytest.mark.parametrize(
     ("kinds", "name", "expected"),
     [

@@ -3,8 +3,8 @@
 import re
 
 import pytest
+from chapter_files import CHAPTERS, ROOT
 from myst_parser.mdit_to_docutils.base import default_slugify
-from test_notebooks import CHAPTERS, ROOT
 from vitedu_book.teaching import (
     EXERCISE,
     HEADING,

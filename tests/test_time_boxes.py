@@ -4,8 +4,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from chapter_files import CHAPTERS, ROOT, read
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from test_notebooks import CHAPTERS, ROOT, read
 
 from tools import time_boxes
 

@@ -9,7 +9,6 @@ from dataclasses import asdict
 import pytest
 import torch
 from PIL import Image
-from test_scaling import machine  # noqa: F401  a fixture
 
 from vitedu import predict, train
 from vitedu.config import TrainConfig, ViTConfig
@@ -226,7 +225,7 @@ def refused(capsys, *args):
     return error.value.code
 
 
-def test_it_says_what_is_wrong(capsys, tmp_path, machine):  # noqa: F811
+def test_it_says_what_is_wrong(capsys, tmp_path, machine):
     machine()
     assert refused(capsys, "--device", "cuda") == (
         "error: device must be one of ('cpu', 'auto') on this machine, "
