@@ -29,6 +29,7 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.ins
 	@touch $@
 
 book: $(VENV)/.installed ## set up, execute the chapters, build the site
+	$(BIN)/python -m tools.executed
 	$(BIN)/jupyter-book build -W .
 	$(BIN)/python -m tools.shrink $(SITE)
 	@echo
@@ -49,6 +50,7 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/oxlint --quiet
 	rm -rf $(SITE) _build/.doctrees _build/jupyter_execute
 	$(PYTEST) --nbmake-timeout=900 --ignore=tests/site chapters tests
 	$(PYTEST) tests/site

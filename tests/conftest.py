@@ -19,9 +19,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let nbmake leave its chapters to the site's build."""
     if not config.getoption("nbmake", default=False):
         return
+    from caching_run import CachingRun
     from nbmake import pytest_items
-
-    from tools.executed import CachingRun
 
     pytest_items.NotebookRun = CachingRun
 

@@ -1,34 +1,28 @@
-"""Executed chapters: keep them for the build of the site, and read them.
+"""Execute the chapters that are out of date, two at a time.
 
-The tests execute every chapter with nbmake. What they get is put where
-MyST-NB looks for executed notebooks, so that the build executes nothing.
+    python -m tools.executed
+
+They are put where MyST-NB looks for executed notebooks, so that the build of
+the site executes nothing. So are those that the tests execute.
 """
 
+import os
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nbformat
 from filelock import FileLock
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn, JupyterCacheAbstract
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
-from nbmake.nb_result import NotebookResult
-from nbmake.nb_run import NotebookRun
 from vitedu_book.execution import KEPT, drop_stale
 
 ROOT = Path(__file__).parent.parent
-
-
-class CachingRun(NotebookRun):
-    """A run of nbmake whose result the build of the site finds."""
-
-    def execute(self) -> NotebookResult:
-        """Execute the notebook, and keep it if nothing failed."""
-        start = time.perf_counter()
-        result = super().execute()
-        if result.error is None:
-            keep(self.filename, result.nb, time.perf_counter() - start)
-        return result
 
 
 def open_cache() -> JupyterCacheAbstract:
@@ -61,3 +55,48 @@ def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
         open_cache().cache_notebook_bundle(
             bundle, check_validity=False, overwrite=True
         )
+
+
+def execute(path: Path) -> NotebookNode:
+    """Execute a notebook in a new kernel, as a build does."""
+    notebook = nbformat.read(path, as_version=4)
+    folder = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, timeout=900, resources=folder).execute()
+    return notebook
+
+
+def out_of_date() -> list[Path]:
+    """Return the chapters that the cache does not hold as they are now."""
+    cache, found = open_cache(), []
+    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
+        try:
+            cache.match_cache_notebook(nbformat.read(path, as_version=4))
+        except KeyError:
+            found.append(path)
+    return found
+
+
+def _execute_and_keep(path: Path) -> str | None:
+    """Return what went wrong, if anything did."""
+    start = time.perf_counter()
+    try:
+        notebook = execute(path)
+    except CellExecutionError as error:
+        return f"{path.relative_to(ROOT)}: {error}"
+    seconds = time.perf_counter() - start
+    keep(path, notebook, seconds)
+    print(f"{path.stem}: {seconds:.0f} s", flush=True)
+    return None
+
+
+def main() -> int:
+    """Execute; print what went wrong and return how often."""
+    os.environ["VITEDU_BUILD"] = "1"
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        problems = [x for x in pool.map(_execute_and_keep, out_of_date()) if x]
+    print("\n".join(problems), file=sys.stderr, end="")
+    return len(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,10 +6,15 @@ import sys
 from pathlib import Path
 
 import nbformat
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from tools.executed import ROOT, keep, open_cache, with_whole_streams
+from tools.executed import (
+    ROOT,
+    execute,
+    keep,
+    open_cache,
+    with_whole_streams,
+)
 
 TEXTS = ("text/plain", "text/html", "text/markdown")
 
@@ -29,14 +34,6 @@ def text_outputs(notebook: NotebookNode) -> list[str]:
 def differences(first: list[str], second: list[str]) -> list[str]:
     """Return the lines in which two texts differ, as `diff` writes them."""
     return [*difflib.unified_diff(first, second, lineterm="", n=0)][2:]
-
-
-def execute(path: Path) -> NotebookNode:
-    """Execute a notebook in a new kernel, as a build does."""
-    notebook = nbformat.read(path, as_version=4)
-    folder = {"metadata": {"path": str(path.parent)}}
-    NotebookClient(notebook, timeout=900, resources=folder).execute()
-    return notebook
 
 
 def cached(path: Path) -> NotebookNode:
