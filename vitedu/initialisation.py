@@ -1,6 +1,6 @@
 """How the weights of a Vision Transformer start: three dialects."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from torch import nn
 
@@ -34,7 +34,8 @@ def initialise_vit(model: nn.Module, config: ViTConfig) -> None:
     """
     require.instance("model", model, nn.Module)
     require.instance("config", config, ViTConfig)
-    for token in (model.cls_token, model.dist_token):
+    vit: Any = model  # its type would be imported from where this is
+    for token in (vit.cls_token, vit.dist_token):
         if token is not None and config.class_token_std > 0:
             nn.init.normal_(token, std=config.class_token_std)
     if config.weights_init == "pytorch":
@@ -43,10 +44,10 @@ def initialise_vit(model: nn.Module, config: ViTConfig) -> None:
         if isinstance(module, nn.Linear):
             _initialise_linear(module, config.weights_init)
     if config.weights_init == "xavier":
-        patch = model.patch_embed.proj
+        patch = vit.patch_embed.proj
         nn.init.kaiming_normal_(patch.weight, nonlinearity="linear")
         nn.init.zeros_(patch.bias)
-    for head in (model.head, model.head_dist):
+    for head in (vit.head, vit.head_dist):
         if head is not None:
             initialise_head(head, config.weights_init)
 
