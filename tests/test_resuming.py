@@ -11,7 +11,7 @@ import pytest
 import torch
 from helpers import refuses
 from safetensors.torch import save_file
-from test_training import (
+from small_runs import (
     CONFIG,
     TRANSLATION,
     assert_same_state,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chapter_files import ROOT
 from fontTools.ttLib import TTFont
 from PIL import Image
-from test_notebooks import ROOT
 
 from tools import shrink
 

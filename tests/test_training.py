@@ -4,8 +4,16 @@ import math
 
 import pytest
 import torch
-from distributed_tasks import translator
-from helpers import draw, refuses
+from helpers import refuses
+from small_runs import (
+    CONFIG,
+    TRANSLATION,
+    evaluator,
+    linear_problem,
+    make_loader,
+    make_model,
+    translation,
+)
 from torch import nn
 from torch.utils.data import (
     DataLoader,
@@ -13,73 +21,16 @@ from torch.utils.data import (
     TensorDataset,
 )
 
-from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
-from vitedu.data.digits import Augment, batches, digits
-from vitedu.data.numerals import numeral_pairs
-from vitedu.data.sequences import pair_batches
+from vitedu.config import TrainConfig, TransformerConfig
+from vitedu.data.digits import batches, digits
 from vitedu.training.checkpoints import read_checkpoint
 from vitedu.training.loop import History, accuracy, fit
 from vitedu.transformer import Transformer
-from vitedu.vit import VisionTransformer
-
-CONFIG = TrainConfig(num_epochs=4, learning_rate=3e-3, label_smoothing=0.1)
-SIZES = {
-    "image_size": 8,
-    "patch_size": 4,
-    "num_channels": 1,
-    "num_classes": 10,
-    "d_model": 12,
-    "num_layers": 2,
-    "num_heads": 3,
-    "d_ff": 16,
-}
-RATES = {"dropout": 0.1, "attention_dropout": 0.1, "drop_path": 0.1}
 
 
 @pytest.fixture(scope="module")
 def data():
     return digits()
-
-
-def make_model(seed=0, **changes):
-    torch.manual_seed(seed)
-    return VisionTransformer(ViTConfig(**(SIZES | RATES | changes)))
-
-
-def make_loader(data, *, images=64, draws=0, **changes):
-    """Load 16 images at a time; `draws` from the generator are gone."""
-    options = {
-        "batch_size": 16,
-        "seed": 0,
-        "augment": Augment(empty=data.empty),
-    }
-    loader = batches(
-        data.train_images[:images],
-        data.train_labels[:images],
-        **(options | changes),
-    )
-    torch.rand(draws, generator=loader.generator)
-    return loader
-
-
-def evaluator(data):
-    """Return a measurement that also draws from the global generator."""
-
-    def evaluate(model):
-        torch.rand(3)
-        return {
-            "accuracy": accuracy(
-                model, data.test_images[:50], data.test_labels[:50]
-            )
-        }
-
-    return evaluate
-
-
-def assert_same_state(first, second):
-    assert first.keys() == second.keys()
-    for name, value in first.items():
-        assert torch.equal(value, second[name]), name
 
 
 def test_it_learns_real_digits(data):
@@ -106,14 +57,6 @@ def test_history_holds_one_entry_per_epoch(data):
     assert max(rates) <= 3e-3
     assert rates[-1] < 1e-6
     assert rates[0] > rates[1] > rates[2] > rates[3]
-
-
-def linear_problem():
-    torch.manual_seed(0)
-    model = nn.Linear(5, 3).double()
-    inputs, targets = draw(7, 5), torch.tensor([0, 1, 2, 0, 1, 2, 0])
-    loader = DataLoader(TensorDataset(inputs, targets), batch_size=7)
-    return model, loader, inputs, targets
 
 
 @pytest.mark.parametrize("fields", [{}, {"decay_all": True}])
@@ -288,20 +231,6 @@ def test_metrics_may_be_tensors(data, tmp_path):
     )
     assert history.metrics == {"one": [1.0] * 4}
     assert type(history.metrics["one"][0]) is float
-
-
-TRANSLATION = TrainConfig(
-    num_epochs=5, warmup=0.4, label_smoothing=0.1, pad_id=0, decay_all=True
-)
-
-
-def translation(dropout=0.0, seed=0):
-    """Return a small Transformer and a loader of 11 sentence pairs in 3s."""
-    numbers = [3, 12005, 40, 7, 110, 99, 512, 0, 61, 8, 1000]
-    model = translator(dropout, seed=seed, numbers=numbers)
-    loader = pair_batches(numeral_pairs(numbers), batch_size=3, seed=0)
-    torch.rand(seed, generator=loader.generator)
-    return model, loader
 
 
 def test_padding_does_not_count_in_loss_and_steps():
