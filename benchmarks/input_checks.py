@@ -16,11 +16,11 @@ from types import CodeType, FunctionType, ModuleType
 import torch
 
 from benchmarks.table import Row
-from vitedu import attention, layers, masks, patches, vit
+from vitedu import attention, layers, masks, patches, positions, vit
 from vitedu import transformer as seq2seq
 from vitedu.config import TransformerConfig, ViTConfig
 
-MODULES = (attention, layers, masks, patches, positional, seq2seq, vit)
+MODULES = (attention, layers, masks, patches, positions, seq2seq, vit)
 ROUNDS = 300
 # Passes of one kind in a row; a single one is too short for the clock.
 PASSES = 4

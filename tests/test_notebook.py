@@ -67,7 +67,7 @@ def test_is_live_unless_the_book_is_built(monkeypatch):
     ("thing", "name", "first"),
     [
         (DropPath, "layers.DropPath", "class DropPath(nn.Module):"),
-        (plots, "plots", '"""'),
+        (plots, "book.plots", '"""'),
         # A method starts at the margin.
         (DropPath.forward, "layers.DropPath.forward", "def forward("),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from vitedu.book import progress as module
 from vitedu.book.grading import NumberExercise
-from vitedu.book.proofs import progress
+from vitedu.book.progress import progress
 
 
 @pytest.fixture(autouse=True)

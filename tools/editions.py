@@ -64,8 +64,8 @@ START = """# Start here
    `.venv\\Scripts\\jupyter lab chapters`.
 4. Run the cells from the top. At the exercises write your answer into the
    cell and run it: the check says what is wrong.
-   `from vitedu import checks; checks.progress(keep=True)` keeps a table of
-   what you got right in the folder `chapters`.
+   `from vitedu.book.progress import progress; progress(keep=True)` keeps a
+   table of what you got right in the folder `chapters`.
 """
 
 

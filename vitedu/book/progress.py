@@ -61,7 +61,7 @@ class Progress:
             f"kept in {self.file}."
             if self.file
             else "kept until the kernel stops; "
-            "checks.progress(keep=True) writes a file."
+            "progress(keep=True) writes a file."
         )
         return f"{right} of {len(self.rows)} right, {where}"
 

@@ -7,16 +7,7 @@ from torch import Tensor
 
 from vitedu import require
 from vitedu.attention import scaled_dot_product_attention
-from vitedu.book.progress import progress
 from vitedu.masks import causal_mask
-
-__all__ = [
-    "attention_inputs",
-    "attention_masks",
-    "progress",
-    "same",
-    "same_attention",
-]
 
 # Prime and pairwise different, so that no axis passes for another.
 BATCH, HEADS, QUERY, KEY, HEAD_DIM = 2, 3, 5, 7, 11
