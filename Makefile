@@ -8,7 +8,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
   --durations=25
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab reproduce soak bench clean
+.PHONY: help book test serve lab reproduce soak mutants bench clean
 .PHONY: student instructor class
 .PHONY: slides handout epub times links
 
@@ -57,6 +57,9 @@ test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
 
 soak: $(VENV)/.installed-dev ## run the long tests, write their result down
 	$(BIN)/python -m tools.soak
+
+mutants: $(VENV)/.installed-dev ## make each mistake in the library, see it noticed
+	$(BIN)/pytest -m mutants tests/test_mutants.py
 
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce

@@ -1,5 +1,6 @@
-"""Run tests against changed copies of the library, quickly.
+"""Change copies of the library, and run tests against them, quickly.
 
+`mutated` makes a change in the text of a module.
 ``python tests/mutation.py`` reads a JSON list of (folder, tests) and writes
 one answer for each: null where the tests passed, else how the first that
 failed did. What the tests of the first folder import is imported once; each
@@ -7,15 +8,68 @@ copy then has a process of its own.
 Shapes are not checked in there: it is the numbers that have to tell.
 """
 
+import ast
 import contextlib
 import importlib
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+
+
+def mutated(code: str, old: str, new: str) -> str:
+    """Return code in which one piece of the syntax tree is another.
+
+    Args:
+        code: A module.
+        old: An expression, or statements that follow each other. Their
+            layout does not matter.
+        new: What stands there instead, of the same kind.
+
+    Raises:
+        ValueError: `old` is not there exactly once.
+    """
+    tree = ast.parse(code)
+    wanted = _pieces(old)
+    places = list(_places(tree, [ast.dump(piece) for piece in wanted]))
+    if len(places) != 1:
+        raise ValueError(
+            f"old must be in the module once, got {len(places)} times: {old}"
+        )
+    parent, field, siblings, first = places[0]
+    siblings[first : first + len(wanted)] = _pieces(new)
+    if not isinstance(getattr(parent, field), list):
+        (only,) = siblings
+        setattr(parent, field, only)
+    return ast.unparse(tree)
+
+
+def _pieces(text: str) -> list[ast.AST]:
+    """Return a list of the expression, or the statements."""
+    body = ast.parse(text).body
+    if len(body) == 1 and isinstance(body[0], ast.Expr):
+        return [body[0].value]
+    return body
+
+
+def _places(
+    tree: ast.AST, wanted: list[str]
+) -> Iterator[tuple[ast.AST, str, list, int]]:
+    """Yield where these dumps follow each other: node, field, list, index."""
+    for node in ast.walk(tree):
+        for field, value in ast.iter_fields(node):
+            siblings = value if isinstance(value, list) else [value]
+            dumps = [
+                ast.dump(x) if isinstance(x, ast.AST) else None
+                for x in siblings
+            ]
+            for first in range(len(dumps) - len(wanted) + 1):
+                if dumps[first : first + len(wanted)] == wanted:
+                    yield node, field, siblings, first
 
 
 class Witness:

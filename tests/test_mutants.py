@@ -13,10 +13,14 @@ import sys
 from typing import NamedTuple
 
 import pytest
+from mutation import mutated
 
 
 class Mutant(NamedTuple):
-    """A mistake, where it is made, and which tests have to notice it."""
+    """A mistake, where it is made, and which tests have to notice it.
+
+    `old` and `new` are expressions or statements, see `mutated`.
+    """
 
     mistake: str
     module: str
@@ -24,6 +28,8 @@ class Mutant(NamedTuple):
     new: str
     tests: str
 
+
+pytestmark = pytest.mark.mutants
 
 ATTENTION = "oracles: test_attention_is"
 SELF = "oracles: self_attention"
@@ -42,61 +48,75 @@ HF_SINUSOIDS = "oracles_huggingface: sinusoids_in_two"
 HF_TRANSFORMER = "oracles_huggingface: the_transformer_is"
 HF_CACHE = "oracles_huggingface: cached_step"
 
+# Calls of which one argument changes.
+FUSED = (
+    "F.scaled_dot_product_attention("
+    "q, k, v, attn_mask={mask}, dropout_p=dropout, scale={scale})"
+)
+OWN_ATTENTION = (
+    "scaled_dot_product_attention("
+    "q, k, v, {mask}, scale=self.scale, dropout=dropout, record=record)"
+)
+DECODE = (
+    "self.decoder(self.tgt_embed(tgt[:, start:], start), memory,"
+    " past & padding_mask(tgt, self.config.tgt_pad_id), {mask}, cache)"
+)
+
 MUTANTS = [
     Mutant(
         "scale removed where the formula is written out",
         "attention",
-        "scale = q.shape[-1] ** -0.5 if scale is None else scale",
-        "scale = 1.0 if scale is None else scale",
+        "q.shape[-1] ** -0.5 if scale is None else scale",
+        "1.0 if scale is None else scale",
         ATTENTION,
     ),
     Mutant(
         "scale removed in the fused kernel",
         "attention",
-        "attn_mask=mask, dropout_p=dropout, scale=scale",
-        "attn_mask=mask, dropout_p=dropout, scale=1.0",
+        FUSED.format(mask="mask", scale="scale"),
+        FUSED.format(mask="mask", scale="1.0"),
         ATTENTION,
     ),
     Mutant(
         "scale by d_model",
         "attention",
-        "scale=self.scale, dropout",
-        "scale=self.scale or self.d_model**-0.5, dropout",
+        "self.scale",
+        "self.scale or self.d_model**-0.5",
         SELF,
     ),
     Mutant(
         "mask flipped where the formula is written out",
         "attention",
-        "masked_fill(~mask, hidden)",
-        "masked_fill(mask, hidden)",
+        "scores.masked_fill(~mask, hidden)",
+        "scores.masked_fill(mask, hidden)",
         ATTENTION,
     ),
     Mutant(
         "a large negative number hides, not the smallest",
         "attention",
-        "hidden = torch.finfo(scores.dtype).min",
-        "hidden = -1e4",
+        "torch.finfo(scores.dtype).min",
+        "-1e4",
         "attention: hidden_weighs_less",
     ),
     Mutant(
         "mask flipped in the fused kernel",
         "attention",
-        "attn_mask=mask, dropout_p",
-        "attn_mask=None if mask is None else ~mask, dropout_p",
+        FUSED.format(mask="mask", scale="scale"),
+        FUSED.format(mask="None if mask is None else ~mask", scale="scale"),
         ATTENTION,
     ),
     Mutant(
         "softmax over the queries",
         "attention",
-        "return scores.softmax(dim=-1)",
-        "return scores.softmax(dim=-2)",
+        "scores.softmax(dim=-1)",
+        "scores.softmax(dim=-2)",
         ATTENTION,
     ),
     Mutant(
         "a query that sees nothing gets a mean",
         "attention",
-        ".softmax(dim=-1) * mask",
-        ".softmax(dim=-1)",
+        "scores.masked_fill(~mask, hidden).softmax(dim=-1) * mask",
+        "scores.masked_fill(~mask, hidden).softmax(dim=-1)",
         ATTENTION,
     ),
     Mutant(
@@ -109,10 +129,10 @@ MUTANTS = [
     Mutant(
         "q, k and v stacked within each head",
         "attention",
-        "        q, k, v = self.qkv(x).split(self._widths(), dim=-1)",
-        "        dims = [self.head_dim, self.head_dim, self.value_dim]\n"
-        "        stacked = self.qkv(x).unflatten(-1, (self.num_heads, -1))\n"
-        "        q, k, v = (x.flatten(2) for x in stacked.split(dims, -1))",
+        "q, k, v = self.qkv(x).split(self._widths(), dim=-1)",
+        "dims = [self.head_dim, self.head_dim, self.value_dim]\n"
+        "stacked = self.qkv(x).unflatten(-1, (self.num_heads, -1))\n"
+        "q, k, v = (x.flatten(2) for x in stacked.split(dims, -1))",
         SELF,
     ),
     Mutant(
@@ -125,8 +145,8 @@ MUTANTS = [
     Mutant(
         "heads merged with the features outermost",
         "attention",
-        '-> b n (heads d)")',
-        '-> b n (d heads)")',
+        '"b heads n d -> b n (heads d)"',
+        '"b heads n d -> b n (d heads)"',
         SELF,
     ),
     Mutant(
@@ -139,8 +159,8 @@ MUTANTS = [
     Mutant(
         "mask dropped in evaluation",
         "attention",
-        "q, k, v, mask, scale=self.scale",
-        "q, k, v, mask if self.training else None, scale=self.scale",
+        OWN_ATTENTION.format(mask="mask"),
+        OWN_ATTENTION.format(mask="mask if self.training else None"),
         BLOCK,
     ),
     Mutant(
@@ -182,8 +202,8 @@ MUTANTS = [
         "padding hides queries instead of keys",
         "masks",
         "(tokens != pad_id)[:, None, None, :]",
-        "(tokens != pad_id)[:, None, :, None].expand(\n"
-        "        -1, -1, -1, tokens.shape[1]\n    )",
+        "(tokens != pad_id)[:, None, :, None]"
+        ".expand(-1, -1, -1, tokens.shape[1])",
         "oracles_vit: encoder_layer_of_the_sources",
     ),
     Mutant(
@@ -224,15 +244,15 @@ MUTANTS = [
     Mutant(
         "GELU by its approximation",
         "layers",
-        '"gelu": nn.GELU,',
-        '"gelu": lambda: nn.GELU(approximate="tanh"),',
+        "nn.GELU",
+        'lambda: nn.GELU(approximate="tanh")',
         BLOCK,
     ),
     Mutant(
         "stochastic depth in evaluation",
         "layers",
-        "if not self.training or self.rate == 0:",
-        "if self.rate == 0:",
+        "not self.training or self.rate == 0",
+        "self.rate == 0",
         HF_VIT,
     ),
     Mutant(
@@ -252,10 +272,10 @@ MUTANTS = [
     Mutant(
         "rows and columns swapped",
         "positions",
-        "rows.repeat_interleave(len(columns), dim=0),\n"
-        "            columns.repeat(len(rows), 1),",
-        "rows.repeat(len(columns), 1),\n"
-        "            columns.repeat_interleave(len(rows), dim=0),",
+        "[rows.repeat_interleave(len(columns), dim=0),"
+        " columns.repeat(len(rows), 1)]",
+        "[rows.repeat(len(columns), 1),"
+        " columns.repeat_interleave(len(rows), dim=0)]",
         HF_SINUSOIDS,
     ),
     Mutant(
@@ -289,23 +309,22 @@ MUTANTS = [
     Mutant(
         "final norm left out",
         "vit",
-        "x = block(x, mask)\n        return self.norm(x)",
-        "x = block(x, mask)\n        return x",
+        "self.norm(x)",
+        "x",
         VARIANTS,
     ),
     Mutant(
         "mean over the class token, too",
         "vit",
-        'first = 0 if self.config.pool == "mean_all" else '
-        "self.num_prefix_tokens",
-        "first = 0",
+        '0 if self.config.pool == "mean_all" else self.num_prefix_tokens',
+        "0",
         HF_MEAN,
     ),
     Mutant(
         "hidden patches counted in the mean",
         "vit",
-        "/ real.sum(dim=1)",
-        "/ real.shape[1]",
+        "real.sum(dim=1)",
+        "real.shape[1]",
         HF_MEAN,
     ),
     Mutant(
@@ -346,22 +365,22 @@ MUTANTS = [
     Mutant(
         "embedding not scaled",
         "transformer",
-        "x = self.tokens(ids) * self.scale",
-        "x = self.tokens(ids)",
+        "self.tokens(ids) * self.scale",
+        "self.tokens(ids)",
         HF_TRANSFORMER,
     ),
     Mutant(
         "norm of the embedding left out",
         "transformer",
-        "return self.norm(self.drop(x))",
-        "return self.drop(x)",
+        "self.norm(self.drop(x))",
+        "self.drop(x)",
         HF_TRANSFORMER,
     ),
     Mutant(
         "padding of the source seen by the decoder",
         "transformer",
-        "padding_mask(src, self.config.src_pad_id),\n                cache,",
-        "None,\n                cache,",
+        DECODE.format(mask="padding_mask(src, self.config.src_pad_id)"),
+        DECODE.format(mask="None"),
         HF_TRANSFORMER,
     ),
     Mutant(
@@ -381,7 +400,8 @@ MUTANTS = [
     Mutant(
         "rows of the causal mask that are done already",
         "transformer",
-        "[:, :, start:]",
+        "causal_mask(tgt.shape[1], device=tgt.device)[:, :, start:]",
+        "causal_mask(tgt.shape[1], device=tgt.device)"
         "[:, :, : tgt.shape[1] - start]",
         HF_CACHE,
     ),
@@ -402,28 +422,28 @@ MUTANTS = [
     Mutant(
         "logits not scaled",
         "transformer",
-        "return logits * self.config.d_model**-0.5",
-        "return logits",
+        "logits * self.config.d_model**-0.5",
+        "logits",
         "transformer: both_places_of_the_factor",
     ),
     Mutant(
         "score not divided by the length",
         "decoding.beams",
-        "return ((5 + length) / 6) ** alpha",
-        "return 1.0",
+        "((5 + length) / 6) ** alpha",
+        "1.0",
         "decoding: narrow_beam",
     ),
     Mutant(
         "the model left as it was trained",
         "training.loop",
-        "    model.eval()\n    return history",
-        "    return history",
+        "model.eval()\nreturn history",
+        "return history",
         "training: leaves_the_model_in_evaluation_mode",
     ),
 ]
 
 
-# About a dozen in each run of the tests; `make soak` tries them all.
+# About a dozen in each run of the tests; `make mutants` tries them all.
 EACH_MUTANT = [
     pytest.param(
         mutant,
@@ -455,9 +475,8 @@ def answers(request, root, tmp_path_factory):
         if mutant is not None:
             path = source(copy, mutant)
             code = path.read_text(encoding="utf-8")
-            path.write_text(
-                code.replace(mutant.old, mutant.new), encoding="utf-8"
-            )
+            changed = mutated(code, mutant.old, mutant.new)
+            path.write_text(changed, encoding="utf-8")
         wanted = asked if mutant is None else [mutant]
         jobs.append((str(copy), selection({m.tests for m in wanted})))
     done = subprocess.run(
@@ -490,10 +509,45 @@ def test_the_oracles_pass_without_a_mistake(answers):
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.mistake)
-def test_the_old_text_is_there_once(mutant, root):
-    path = source(root, mutant)
-    times = path.read_text(encoding="utf-8").count(mutant.old)
-    assert times == 1, f"{times} times in {path.name}: {mutant.old}"
+def test_the_place_of_the_mistake_is_there_once(mutant, root):
+    code = source(root, mutant).read_text(encoding="utf-8")
+    mutated(code, mutant.old, mutant.new)
+
+
+CODE = """
+def f(a, *, b, c=1):  # why
+    if a:
+        g(
+            a,
+            b=2,
+        )
+        return g(b)
+    return {**a, b: c}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("g(a, b = 2)", "h()", "h()"),
+        (
+            "g(a, b=2); return g(b)",
+            "a = 0",
+            "if a:\n        a = 0\n    return",
+        ),
+        ("1", "3", "def f(a, *, b, c=3):"),
+    ],
+)
+def test_layout_does_not_hide_a_place(old, new, line):
+    assert line in mutated(CODE, old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "times"), [("g(a)", 0), ("return g(b); return 0", 0), ("g", 2)]
+)
+def test_a_place_that_is_not_there_once_is_refused(old, times):
+    with pytest.raises(ValueError, match=f"got {times} times: {old[0]}"):
+        mutated(CODE, old, "0")
 
 
 @pytest.mark.parametrize("mutant", EACH_MUTANT)

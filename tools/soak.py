@@ -18,7 +18,14 @@ LINE = re.compile(r"(?<=^% soak\n).*$", re.MULTILINE)
 
 def main() -> int:
     """Return what pytest returned."""
-    command = [sys.executable, "-m", "pytest", "-m", "soak", "tests"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-m",
+        "soak or mutants",
+        "tests",
+    ]
     tests = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
