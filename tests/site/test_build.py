@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from pages import ROOT, read
 from sphinx.errors import ConfigError
 from vitedu_book.execution import KEPT, drop_stale
-from vitedu_book.hosting import set_address
+from vitedu_book.hosting import set_address, set_repository
 
 from tools.shrink import shrink
 
@@ -415,6 +415,59 @@ def test_an_address_that_is_none_is_named(monkeypatch, address):
     config = SimpleNamespace(html_baseurl="")
     with pytest.raises(ConfigError, match=re.escape(repr(address))):
         set_address(None, config)
+
+
+COLAB = "https://colab.research.google.com/github/a/some-book/blob/main/"
+LAB = "main?urlpath=lab/tree/one.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("address", "source", "places"),
+    [
+        ("", [], []),
+        (
+            "https://github.com/a/some-book.git",
+            ["https://github.com/a/some-book"],
+            [
+                f"https://mybinder.org/v2/gh/a/some-book/{LAB}",
+                f"{COLAB}one.ipynb",
+            ],
+        ),
+        (
+            "https://gitlab.com/a/some-book/",
+            ["https://gitlab.com/a/some-book"],
+            [f"https://mybinder.org/v2/gl/a%2Fsome-book/{LAB}"],
+        ),
+    ],
+    ids=["none", "GitHub", "GitLab"],
+)
+def test_a_book_with_a_repository_leads_there(book, address, source, places):
+    config = (book / "_config.yml").read_text(encoding="utf-8")
+    footer = "html_theme_options: {footer_content_items: [licence.html], "
+    (book / "_config.yml").write_text(
+        config.replace("html_theme_options: {", footer), encoding="utf-8"
+    )
+    done = build(book, REPOSITORY_URL=address)
+    assert done.returncode == 0, done.stderr
+    for name, wanted in (("one", [*places, *source]), ("first", source)):
+        links = read(book / "_build" / "html" / f"{name}.html").links
+        assert "book/how-to-use.html#use-it-and-cite-it" in links
+        assert [
+            link
+            for link in links
+            if link.startswith("https:") and "creativecommons" not in link
+        ] == wanted
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["github.com/a/b", "https://example.org/a/b", "https://github.com/a"],
+)
+def test_a_repository_that_is_none_is_named(monkeypatch, address):
+    monkeypatch.setenv("REPOSITORY_URL", address)
+    config = SimpleNamespace(html_theme_options={})
+    with pytest.raises(ConfigError, match=re.escape(repr(address))):
+        set_repository(None, config)
 
 
 @pytest.mark.parametrize("content", [None, "", '{"cells": [{"out', "\0" * 9])

@@ -3,6 +3,8 @@
 `SITE_URL` in the environment is the address where the site will stand. With
 it come the things that need a whole address: links to the canonical page, a
 map of the site, and a policy in each page for hosts that send no headers.
+`REPOSITORY_URL` is the address of the book's repository. With it come links
+to the source, and from each chapter to places where it can be run.
 """
 
 import os
@@ -20,11 +22,13 @@ from sphinx.environment import CONFIG_OK
 from sphinx.errors import ConfigError
 
 HEADERS = Path(__file__).parents[2] / "hosting" / "_headers"
+REPOSITORY = re.compile(r"https://(github|gitlab)\.com/[\w.-]+/[\w.-]+/?")
 
 
 def setup(app: Sphinx) -> None:
     """Connect what the site needs."""
     app.connect("config-inited", set_address)
+    app.connect("config-inited", set_repository)
     app.connect("builder-inited", forget_sources)
     app.connect("html-page-context", add_policy)
     app.connect("build-finished", write_map)
@@ -52,6 +56,39 @@ def set_address(app: Sphinx, config: Config) -> None:
         )
     config.html_baseurl = address.rstrip("/") + "/"
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
+
+
+def set_repository(app: Sphinx, config: Config) -> None:
+    """Take the address of the repository from the environment.
+
+    The theme then shows the buttons: Binder, and Colab for GitHub alone.
+
+    Raises:
+        ConfigError: It is no whole address of a repository that the theme
+            knows.
+    """
+    options = config.html_theme_options
+    address = os.environ.get("REPOSITORY_URL") or options.get("repository_url")
+    if not address:
+        return
+    if not REPOSITORY.fullmatch(address):
+        raise ConfigError(
+            "REPOSITORY_URL must be an address such as "
+            f"https://github.com/someone/book, got {address!r}"
+        )
+    address = address.rstrip("/").removesuffix(".git")
+    places = {
+        "notebook_interface": "jupyterlab",
+        "binderhub_url": "https://mybinder.org",
+    }
+    if urlsplit(address).netloc == "github.com":
+        places["colab_url"] = "https://colab.research.google.com"
+    config.html_theme_options = {
+        "repository_branch": "main",
+        **options,
+        "repository_url": address,
+        "launch_buttons": places,
+    }
 
 
 def forget_sources(app: Sphinx) -> None:
