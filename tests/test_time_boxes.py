@@ -91,6 +91,20 @@ def test_a_chapter_is_run_and_its_box_written(book, monkeypatch, capsys):
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
+def test_one_chapter_is_run_and_the_others_stay(book):
+    others = {"00-never-run": {"seconds": 3}}
+    time_boxes.write(book, {"cores": 4}, others)
+    time_boxes.measure_one(book, "01-a")
+    found = time_boxes.read(book)
+    box = found["chapters"].pop("01-a")
+    assert found == {"cores": 4, "chapters": others}
+    assert 0.4 < box["seconds"] < 60
+    first = read(book / "chapters" / "01-a.ipynb").cells[0]
+    assert first.source.endswith(time_boxes.sentence(box, 4))
+    with pytest.raises(ValueError, match="of a chapter, got '01-b'"):
+        time_boxes.measure_one(book, "01-b")
+
+
 def test_reading_is_refreshed_without_a_run(book, monkeypatch):
     old = {"seconds": 3}
     time_boxes.write(book, {"cores": 2}, {"01-a": old})
@@ -118,5 +132,6 @@ def test_a_chapter_without_the_sentence_is_named(book):
 
 
 def test_another_option_is_refused():
-    with pytest.raises(SystemExit, match="the only option is --reading"):
-        time_boxes.main("--all")
+    for options in (("--all",), ("01-a", "02-b")):
+        with pytest.raises(SystemExit, match="the only option is --reading"):
+            time_boxes.main(*options)

@@ -1,9 +1,10 @@
 """How long each chapter takes: to read, to solve and to run.
 
     python -m tools.time_boxes              run every chapter and measure it
+    python -m tools.time_boxes 20-name      run one of them
     python -m tools.time_boxes --reading    only the times of reading, anew
 
-Both write `book/time-boxes.json` and the sentence that begins with
+All write `book/time-boxes.json` and the sentence that begins with
 "**Time:**" on the first screen of each chapter. Times of reading follow the
 model of `tools.reading`.
 """
@@ -40,6 +41,7 @@ def run(path: Path) -> dict[str, float]:
     Raises:
         nbclient.exceptions.CellExecutionError: A cell fails.
     """
+    os.environ["VITEDU_BUILD"] = "1"
     notebook = nbformat.read(path, as_version=4)
     folder = {"metadata": {"path": str(path.parent)}}
     start = time.perf_counter()
@@ -120,7 +122,6 @@ def refresh(root: Path) -> None:
 
 def measure(root: Path) -> None:
     """Run all chapters, one after another, and write what came out."""
-    os.environ["VITEDU_BUILD"] = "1"
     measured = {}
     for path in sorted(root.glob(CHAPTERS)):
         measured[path.stem] = run(path)
@@ -135,6 +136,21 @@ def measure(root: Path) -> None:
     _write_all(root, facts, measured)
 
 
+def measure_one(root: Path, name: str) -> None:
+    """Run one chapter; what the file says of the others stays.
+
+    Raises:
+        ValueError: There is no such chapter.
+    """
+    path = root / "chapters" / f"{name}.ipynb"
+    if not path.exists():
+        raise ValueError(f"name must be that of a chapter, got {name!r}")
+    facts = read(root)
+    boxes = facts.pop("chapters")
+    boxes[name] = _box(path, run(path), facts["cores"])
+    write(root, facts, boxes)
+
+
 def _write_all(root: Path, facts: dict, measured: dict[str, dict]) -> None:
     boxes = {}
     for path in sorted(root.glob(CHAPTERS)):
@@ -142,17 +158,29 @@ def _write_all(root: Path, facts: dict, measured: dict[str, dict]) -> None:
             raise ValueError(
                 f"{path.stem} must have been run: python -m tools.time_boxes"
             )
-        kept = {"seconds": measured[path.stem]["seconds"]}
-        boxes[path.stem] = kept | reading(nbformat.read(path, as_version=4))
-        state(path, sentence(boxes[path.stem], facts["cores"]))
+        boxes[path.stem] = _box(path, measured[path.stem], facts["cores"])
     write(root, facts, boxes)
 
 
+def _box(path: Path, measured: dict, cores: int) -> dict[str, Any]:
+    """Return the entry of a chapter, and put its sentence into it."""
+    kept = {"seconds": measured["seconds"]}
+    box = kept | reading(nbformat.read(path, as_version=4))
+    state(path, sentence(box, cores))
+    return box
+
+
 def main(*options: str) -> None:
-    """Measure everything, or with `--reading` only the reading."""
-    if options not in ((), ("--reading",)):
-        raise SystemExit(f"the only option is --reading, got {options}")
-    (refresh if options else measure)(ROOT)
+    """Measure everything, or one chapter, or only the reading."""
+    match options:
+        case ():
+            measure(ROOT)
+        case ("--reading",):
+            refresh(ROOT)
+        case (name,) if not name.startswith("-"):
+            measure_one(ROOT, name)
+        case _:
+            raise SystemExit(f"the only option is --reading, got {options}")
 
 
 if __name__ == "__main__":
