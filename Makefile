@@ -72,13 +72,13 @@ times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
 	$(BIN)/python -m tools.time_boxes
 
 new-chapter: $(VENV)/.installed-dev ## write a skeleton: NAME=20-name TITLE="..."
-	$(BIN)/python -m tools.new chapter "$(NAME)" "$(TITLE)"
+	$(BIN)/python -m tools.new chapter "$$NAME" "$$TITLE"
 
 new-explorer: $(VENV)/.installed-dev ## write a skeleton: NAME=its_name
-	$(BIN)/python -m tools.new explorer "$(NAME)"
+	$(BIN)/python -m tools.new explorer "$$NAME"
 
 new-module: $(VENV)/.installed-dev ## write a skeleton: NAME=data.words WORDS="..."
-	$(BIN)/python -m tools.new module "$(NAME)" "$(WORDS)"
+	$(BIN)/python -m tools.new module "$$NAME" "$$WORDS"
 
 handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF
 	$(BIN)/python -m tools.ensure_browser
