@@ -55,7 +55,7 @@ class TrainOptions:
         task: A Vision Transformer reads handwritten digits, or a Transformer
             translates Chinese numerals into English.
         folder: Instead of that, a Vision Transformer tells the pictures of
-            this folder apart: DIR/class/*.jpg and the like, or DIR/train and
+            this folder apart: `DIR/class/*.jpg` and the like, or DIR/train and
             DIR/val with such folders. Without DIR/val a fifth of each class
             is set aside to validate.
         image_size: Side of the square that a picture of the folder becomes.
