@@ -17,7 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 
 START_LIMIT = 60
 CELLS = (
-    "from vitedu import notebook; notebook.set_up()",
+    "from vitedu.book import notebook; notebook.set_up()",
     'notebook.predict("1 + 1?", {2: "Yes.", 3: "Count."}, right=1 + 1)',
     "print('first output')",
     "print('second output')",

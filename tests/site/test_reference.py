@@ -53,7 +53,9 @@ def test_every_public_object_is_documented_once(site):
     documented = {name for name in places if not name.startswith("module-")}
     # Methods and properties stand below their class.
     inside = {n for n in documented if n.rsplit(".", 1)[0] in PUBLIC}
-    assert documented - inside == set(PUBLIC)
+    # A function that is made of another one has no definition to find.
+    made = {f"vitedu.fields.{name}" for name in ("count", "number", "rate")}
+    assert documented - inside == {*PUBLIC, *made, "vitedu.fields.size"}
     sections = {n[7:] for n in places if n.startswith("module-")}
     listed = [name for group in index(LIBRARY).values() for name in group]
     assert sections == {f"vitedu.{name}" for name in listed}
