@@ -15,7 +15,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-START_LIMIT = 60
+START_LIMIT = 120
 CELLS = (
     "from vitedu.book import notebook; notebook.set_up()",
     'notebook.predict("1 + 1?", {2: "Yes.", 3: "Count."}, right=1 + 1)',
@@ -102,7 +102,7 @@ def notebook(browser: Browser, lab: str) -> Iterator[Page]:
     idle.wait_for(state="attached", timeout=60_000)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
-    expect(page.locator(".vitedu-explorer")).to_be_visible(timeout=60_000)
+    expect(page.locator(".vitedu-explorer")).to_be_visible(timeout=240_000)
     yield page
     page.close()
 
