@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -23,12 +24,19 @@ from nbformat import NotebookNode
 from vitedu_book.execution import KEPT, drop_stale
 
 ROOT = Path(__file__).parent.parent
+BUILD = ROOT / "_build"
+
+
+@cache
+def _drop_stale_once() -> None:
+    # What changes while chapters run is for the next process to notice.
+    drop_stale(ROOT, BUILD)
 
 
 def open_cache() -> JupyterCacheAbstract:
     """Return the executed chapters, without any that is out of date."""
-    drop_stale(ROOT, ROOT / "_build")
-    return get_cache(ROOT / "_build" / KEPT)
+    _drop_stale_once()
+    return get_cache(BUILD / KEPT)
 
 
 def with_whole_streams(notebook: NotebookNode) -> NotebookNode:
@@ -50,8 +58,8 @@ def keep(path: Path, notebook: NotebookNode, seconds: float) -> None:
         data={"execution_seconds": seconds},
     )
     # Several processes may execute chapters at a time.
-    (ROOT / "_build").mkdir(exist_ok=True)
-    with FileLock(ROOT / "_build" / "cache.lock"):
+    BUILD.mkdir(exist_ok=True)
+    with FileLock(BUILD / "cache.lock"):
         open_cache().cache_notebook_bundle(
             bundle, check_validity=False, overwrite=True
         )
@@ -67,10 +75,10 @@ def execute(path: Path) -> NotebookNode:
 
 def out_of_date() -> list[Path]:
     """Return the chapters that the cache does not hold as they are now."""
-    cache, found = open_cache(), []
+    kept, found = open_cache(), []
     for path in sorted((ROOT / "chapters").glob("*.ipynb")):
         try:
-            cache.match_cache_notebook(nbformat.read(path, as_version=4))
+            kept.match_cache_notebook(nbformat.read(path, as_version=4))
         except KeyError:
             found.append(path)
     return found

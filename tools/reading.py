@@ -13,8 +13,8 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from docutils.nodes import make_id
 from nbformat import NotebookNode
+from vitedu_book.teaching import anchor_of
 
 # What is counted -> seconds for one of it.
 ALLOWANCES = {
@@ -104,7 +104,7 @@ def is_exercises(section: Section) -> bool:
 
 
 def _section(title: str, counts: Counter) -> Section:
-    anchor = make_id(re.sub(r"[`*$]", "", title))
+    anchor = anchor_of(title)
     seconds = sum(
         ALLOWANCES[kind] * number
         for kind, number in counts.items()

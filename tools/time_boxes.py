@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from tools.executed import execute
 from tools.reading import EXERCISES, sections
 from vitedu.atomic_files import write_whole
 
@@ -42,10 +42,8 @@ def run(path: Path) -> dict[str, float]:
         nbclient.exceptions.CellExecutionError: A cell fails.
     """
     os.environ["VITEDU_BUILD"] = "1"
-    notebook = nbformat.read(path, as_version=4)
-    folder = {"metadata": {"path": str(path.parent)}}
     start = time.perf_counter()
-    NotebookClient(notebook, timeout=900, resources=folder).execute()
+    execute(path)
     return {"seconds": round(time.perf_counter() - start, 1)}
 
 

@@ -27,28 +27,31 @@ STATES = "executed.json"
 def setup(app: Sphinx) -> None:
     """Look at the cache first, and tell kernels that a build started them."""
     os.environ["VITEDU_BUILD"] = "1"
-    app.connect("config-inited", look_at_cache)
-    app.connect("env-get-outdated", read_again)
+    app.connect("config-inited", choose_cache)
+    app.connect("env-get-outdated", look_at_cache)
 
 
-def look_at_cache(app: Sphinx, config: Config) -> None:
-    """Point MyST-NB at a cache without anything out of date."""
-    build = Path(app.outdir).parent
-    drop_stale(Path(app.srcdir), build)
-    config.nb_execution_cache_path = str(build / KEPT)
+def choose_cache(app: Sphinx, config: Config) -> None:
+    """Point MyST-NB at the cache that the tests fill, too."""
+    config.nb_execution_cache_path = str(Path(app.outdir).parent / KEPT)
 
 
-def read_again(
+def look_at_cache(
     app: Sphinx,
     env: BuildEnvironment,
     added: set[str],
     changed: set[str],
     removed: set[str],
 ) -> list[str]:
-    """Return the pages of chapters whose library is not that of last time."""
+    """Leave nothing in the cache that is out of date, before it is read.
+
+    Returns:
+        The pages of chapters whose library is not that of last time.
+    """
+    found = drop_stale(Path(app.srcdir), Path(app.outdir).parent)
     states = {
         path.relative_to(app.srcdir).with_suffix("").as_posix(): state
-        for path, state in states_now(Path(app.srcdir)).items()
+        for path, state in found.items()
     }
     before = getattr(env, "vitedu_states", {})
     env.vitedu_states = states
@@ -56,15 +59,19 @@ def read_again(
     return [n for n in states if n in known and states[n] != before.get(n)]
 
 
-def drop_stale(root: Path, build: Path) -> None:
+def drop_stale(root: Path, build: Path) -> dict[Path, str]:
     """Drop executed chapters that another state of the library made.
 
     So is what a killed process left half written: jupyter-cache fails on it,
     in every build from then on.
+
+    Returns:
+        For each chapter a digest of the files that it depends on.
     """
     folder, file = build / KEPT / "executed", build / STATES
     before = _read(file) or {}
-    now = {str(path): state for path, state in states_now(root).items()}
+    states = {path: _digest(root, path) for path in root.glob(CHAPTERS)}
+    now = {str(path): state for path, state in states.items()}
     cache, known = get_cache(build / KEPT), set()
     for record in cache.list_cache_records():
         known.add(record.hashkey)
@@ -79,6 +86,7 @@ def drop_stale(root: Path, build: Path) -> None:
             shutil.rmtree(path)
     build.mkdir(exist_ok=True)
     file.write_text(json.dumps(now, indent=1), encoding="utf-8")
+    return states
 
 
 def _read(path: Path) -> dict | None:
@@ -87,11 +95,6 @@ def _read(path: Path) -> dict | None:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def states_now(root: Path) -> dict[Path, str]:
-    """Return for each chapter a digest of the files that it depends on."""
-    return {path: _digest(root, path) for path in root.glob(CHAPTERS)}
 
 
 def _digest(root: Path, chapter: Path) -> str:

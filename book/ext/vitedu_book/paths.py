@@ -8,16 +8,14 @@ it is parsed, so that a link to a heading that is gone is a warning.
 """
 
 import json
-import re
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
 import yaml
-from docutils.nodes import make_id
 from sphinx.application import Sphinx
 
-from .teaching import HEADING, prose, slug
+from .teaching import HEADING, anchor_of, prose, slug
 
 YAML = "book/paths.yml"
 TIMES = "book/time-boxes.json"
@@ -158,7 +156,7 @@ def read_paths(root: Path) -> Paths:
 
 def _slugs(chapter: Path) -> dict[str, str]:
     headings = HEADING.findall(prose(chapter))
-    return {make_id(re.sub(r"[`*$]", "", h)): slug(h) for h in headings}
+    return {anchor_of(heading): slug(heading) for heading in headings}
 
 
 def _goal(entry: dict, minutes: dict[str, int]) -> Goal:
@@ -241,12 +239,13 @@ def setup(app: Sphinx) -> None:
 
 def fill(app: Sphinx, docname: str, source: list[str]) -> None:
     """Write the lists where a page has their marks."""
+    marks = [mark for mark in WRITERS if mark in source[0]]
+    if not marks:
+        return
     root = Path(app.srcdir)
-    for mark, write in WRITERS.items():
-        if mark not in source[0]:
-            continue
-        book = read_paths(root)
-        names = (f"chapters/{c.name}.ipynb" for c in book.chapters.values())
-        for file in (YAML, TIMES, *names):
-            app.env.note_dependency(str(root / file))
-        source[0] = source[0].replace(mark, write(book))
+    book = read_paths(root)
+    names = (f"chapters/{c.name}.ipynb" for c in book.chapters.values())
+    for file in (YAML, TIMES, *names):
+        app.env.note_dependency(str(root / file))
+    for mark in marks:
+        source[0] = source[0].replace(mark, WRITERS[mark](book))

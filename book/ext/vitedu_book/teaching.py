@@ -11,6 +11,7 @@ from pathlib import Path
 import nbformat
 import yaml
 from docutils import nodes
+from docutils.nodes import make_id
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 
@@ -107,6 +108,11 @@ def guide_to(path: Path, guide: dict) -> str:
 
 def _bullets(texts: list[str], indent: str) -> str:
     return f"\n{indent}".join(f"- {' '.join(text.split())}" for text in texts)
+
+
+def anchor_of(heading: str) -> str:
+    """Return the name of a heading in the address of its page."""
+    return make_id(re.sub(r"[`*$]", "", heading))
 
 
 def slug(heading: str) -> str:
