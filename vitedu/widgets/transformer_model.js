@@ -35,7 +35,7 @@ function logSoftmax(logits, padding) {
   return logs;
 }
 
-// `weights`, `layout` and `config` as page_weights.py has made them.
+// `weights`, `layout` and `config` as vitedu.book.page_weights makes them.
 function makeTransformer({ weights, layout, config }) {
   const { data } = decodeArray(weights);
   const { d_model: width, num_heads: heads, head_dim: keyDim } = config;
