@@ -19,7 +19,7 @@ from jupyter_cache.base import CacheBundleIn
 from nbformat import NotebookNode
 from pages import ROOT, read
 from sphinx.errors import ConfigError
-from vitedu_book.execution import KEPT, drop_stale
+from vitedu_book.execution import KEPT, drop_stale, look_at_cache
 from vitedu_book.hosting import set_address, set_repository
 
 from tools.shrink import shrink
@@ -372,6 +372,18 @@ def test_a_change_executes_the_chapters_that_import_it(
     drop_stale(chapters, build)
     left = {Path(r.uri).stem for r in cache.list_cache_records()}
     assert left == NEEDS.keys() - set(again)
+
+
+def test_a_page_is_read_again_when_its_library_has_changed(chapters):
+    names = {f"chapters/{name}" for name in NEEDS}
+    app = SimpleNamespace(srcdir=chapters, outdir=chapters / "_build/html")
+    env = SimpleNamespace(found_docs=names)
+    # Sphinx reads what is new by itself.
+    assert look_at_cache(app, env, names, set(), set()) == []
+    assert look_at_cache(app, env, set(), set(), set()) == []
+    (chapters / "vitedu/b.py").write_text("changed = True")
+    again = look_at_cache(app, env, set(), set(), set())
+    assert sorted(again) == ["chapters/a", "chapters/b"]
 
 
 def test_a_site_with_an_address_names_it(book, browser):
