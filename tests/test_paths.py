@@ -69,10 +69,25 @@ def test_the_sections_are_those_of_the_chapters():
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 def test_needs_are_those_that_the_first_screen_names(path):
     chapter = BOOK.chapters[int(path.stem[:2])]
-    text = read(path).cells[0].source
-    said = re.search(r"\*\*You need:\*\* (.*?) \*\*Time:\*\*", text)[1]
-    named = re.findall(r"\d+", re.sub(r"\]\([^)]*\)", "", said))
-    assert {*map(int, named)} == {*chapter.needs, *chapter.helps}
+    facts = re.search(r"^\*\d+ minutes?\*.*", _first(path), re.M)[0]
+    needs, _, helps = facts.partition(" · easier after ")
+    for said, wanted in ((needs, chapter.needs), (helps, chapter.helps)):
+        found = re.findall(r"\[([^]]+)\]\(([^)]+)\)", said)
+        assert found == [
+            (_title(other), f"{BOOK.chapters[other].name}.ipynb")
+            for other in wanted
+        ]
+
+
+def _title(number):
+    """Return the title of a chapter as others call it, up to a colon."""
+    path = CHAPTERS[number - 1]
+    title = _first(path).partition("\n")[0].removeprefix("# ")
+    return title.partition(":")[0]
+
+
+def _first(path):
+    return read(path).cells[0].source
 
 
 TINY = """

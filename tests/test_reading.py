@@ -26,7 +26,10 @@ def seconds(*cells):
         ("{term}`a query <query>`", {"word of prose": 2}),
         ("(e-05)=\n\n[this](03-x.ipynb#y) one", {"word of prose": 2}),
         ('<p class="a b">one</p>', {"word of prose": 1}),
-        ("**You need:** it. **Time:** 52 minutes.", {"word of prose": 3}),
+        (
+            "*52 minutes* · 9 for exercises · runs in 8 s · needs it\n\none",
+            {"word of prose": 1},
+        ),
         ("if a < b and c > d", {"word of prose": 6}),
         (
             "here $a + b$ is\n\n$$\nc = d\n$$",
@@ -88,6 +91,7 @@ def test_sections_have_the_names_that_the_site_gives_them():
         cells=[
             START,
             new_markdown_cell(f"## {titles[0]}\n\na\n\n## {titles[1]}"),
+            new_markdown_cell("## Deeper: so?"),
             new_markdown_cell(f"## {titles[2]}"),
         ]
     )
@@ -96,8 +100,10 @@ def test_sections_have_the_names_that_the_site_gives_them():
         ("3. Title", "title"),
         (titles[0], "why-x"),
         (titles[1], "explore-so-it-s"),
+        ("Deeper: so?", "deeper-so"),
         (titles[2], "exercises"),
     ]
+    assert [s.title for s in found if s.deeper] == ["Deeper: so?"]
     assert found[0].minutes == pytest.approx(5 / 175)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import jupytext
 import nbformat
 import yaml
+from vitedu_book.teaching import prose
 
 from tools import time_boxes
 
@@ -38,7 +39,8 @@ def chapter(name: str, title: str) -> dict[str, str]:
     Raises:
         ValueError: An argument is something else.
     """
-    before = int(max((ROOT / "chapters").glob("[0-9]*.ipynb")).stem[:2])
+    last = max((ROOT / "chapters").glob("[0-9]*.ipynb"))
+    before = int(last.stem[:2])
     number = f"{before + 1:02}"
     _match("NAME", name, rf"{number}(-[a-z0-9]+)+", f"{number}-its-name")
     _match("TITLE", title, _LINE, "a line of text")
@@ -48,6 +50,9 @@ def chapter(name: str, title: str) -> dict[str, str]:
         "NN": number,
         "NUMBER": str(before + 1),
         "BEFORE": str(before),
+        "LAST": last.stem,
+        # As others call it, up to a colon.
+        "PREVIOUS": prose(last)[2:].partition("\n")[0].partition(":")[0],
     }
 
 

@@ -6,7 +6,8 @@ English non-fiction, and most adults between 175 and 300. Technical text is
 slow, so we take the lower end. The other allowances are our estimates.
 
 What is folded does not count: hidden code, hints and solutions. Nor do the
-five questions that the site appends.
+five questions that the site appends. Sections whose titles begin with
+"Deeper:" fold as a whole; their minutes are counted, apart from the others.
 """
 
 import re
@@ -33,6 +34,10 @@ ALLOWANCES = {
     "exercise: explain the curve": 480,
 }
 EXERCISES = "exercises"
+DEEPER = "Deeper: "
+# The line of facts on the first screen: its times, which a program writes.
+# What the chapter needs stands behind them.
+FACTS = re.compile(r"^\*\d+ minutes?\*.*?\bruns in \d+ s\b", re.MULTILINE)
 _EXERCISE = re.compile(r"^\*\*Exercise \d+\.\d+: (.+?)\.?\*\*", re.MULTILINE)
 _ANOTHER = "exercise: write it"  # what any other kind counts as
 _HEADING = re.compile(r"^(?=## )", re.MULTILINE)
@@ -40,10 +45,10 @@ _FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 _DISPLAY = re.compile(r"\$\$.+?\$\$", re.DOTALL)
 _INLINE = re.compile(r"\$[^$]+\$")
 # Links and roles show their text; labels, fences, options and HTML nothing.
-# The sentence about the times is left out, or it would count itself.
+# The line of facts is left out, or it would count itself.
 _UNSEEN = re.compile(
     r"^\(\S+\)=$|^`{3,}.*$|^:\w+:.*$|<[a-zA-Z/][^<>]*>|\{[\w:]+\}(?=`)|\]\([^)]*\)"
-    r"|\*\*Time:\*\*.*",
+    rf"|{FACTS.pattern}.*",
     re.MULTILINE,
 )
 _UNREAD_CODE = {"hide-input", "remove-input", "hide-cell", "remove-cell"}
@@ -64,11 +69,13 @@ class Section:
         title: The text of the heading, as Markdown.
         anchor: Its name in the address of the page.
         minutes: To read it; of "Exercises", to solve them.
+        deeper: Whether it folds, and can be left out.
     """
 
     title: str
     anchor: str
     minutes: float
+    deeper: bool = False
 
 
 def sections(notebook: NotebookNode) -> list[Section]:
@@ -110,7 +117,7 @@ def _section(title: str, counts: Counter) -> Section:
         for kind, number in counts.items()
         if kind.startswith("exercise: ") == (anchor == EXERCISES)
     )
-    return Section(title, anchor, seconds / 60)
+    return Section(title, anchor, seconds / 60, title.startswith(DEEPER))
 
 
 def _counts_of_code(cell: NotebookNode) -> dict[str, int]:

@@ -4,16 +4,15 @@
     python -m tools.time_boxes 20-name      run one of them
     python -m tools.time_boxes --reading    only the times of reading, anew
 
-All write `book/time-boxes.json` and the sentence that begins with
-"**Time:**" on the first screen of each chapter. Times of reading follow the
-model of `tools.reading`.
+All write `book/time-boxes.json` and the start of the one line of each
+chapter's first cell that begins like "*24 minutes*"; what the chapter needs,
+behind it, stays. Times of reading follow the model of `tools.reading`.
 """
 
 import json
 import math
 import os
 import platform
-import re
 import sys
 import time
 from importlib.metadata import version
@@ -24,13 +23,12 @@ import nbformat
 from nbformat import NotebookNode
 
 from tools.executed import execute
-from tools.reading import EXERCISES, sections
+from tools.reading import FACTS, is_exercises, sections
 from vitedu.atomic_files import write_whole
 
 ROOT = Path(__file__).parent.parent
 CHAPTERS = "chapters/[0-9]*.ipynb"
 FILE = "book/time-boxes.json"
-SENTENCE = re.compile(r"\*\*Time:\*\*.*")
 
 
 def run(path: Path) -> dict[str, float]:
@@ -49,43 +47,48 @@ def run(path: Path) -> dict[str, float]:
 
 def reading(notebook: NotebookNode) -> dict[str, Any]:
     """Return the minutes of a chapter: to read, to solve, of each section."""
-    found = {s.anchor: s.minutes for s in sections(notebook)}
-    exercises = found.get(EXERCISES, 0)
+    found = sections(notebook)
+    apart = {
+        "deeper": [s.minutes for s in found if s.deeper],
+        "exercises": [s.minutes for s in found if is_exercises(s)],
+    }
+    whole = {kind: round(sum(minutes)) for kind, minutes in apart.items()}
+    main = [s.minutes for s in found if not (s.deeper or is_exercises(s))]
     return {
-        "reading": round(sum(found.values()) - exercises),
-        "exercises": round(exercises),
-        "sections": {name: round(m, 1) for name, m in found.items()},
+        "reading": round(sum(main)),
+        **whole,
+        "sections": {s.anchor: round(s.minutes, 1) for s in found},
     }
 
 
-def sentence(box: dict[str, Any], cores: int) -> str:
+def facts(box: dict[str, Any]) -> str:
     """Return what the first screen of a chapter says about its times.
 
     Args:
         box: The entry of the chapter.
-        cores: How many processor cores it was measured on.
     """
-    return (
-        f"**Time:** {box['reading']} minutes of reading, "
-        f"{box['exercises']} minutes of exercises. The chapter runs in "
-        f"{math.ceil(box['seconds'])} s on "
-        f"{'two' if cores == 2 else cores} cores."
-    )
+    minutes = box["reading"]
+    parts = [f"*{minutes} minute{'' if minutes == 1 else 's'}*"]
+    if box["deeper"]:
+        parts.append(f"{box['deeper']} more in deeper sections")
+    if box["exercises"]:
+        parts.append(f"{box['exercises']} for exercises")
+    return " · ".join([*parts, f"runs in {math.ceil(box['seconds'])} s"])
 
 
 def state(path: Path, text: str) -> None:
-    """Put the sentence into the first cell of a chapter.
+    """Put the times into the first cell of a chapter.
 
     Raises:
-        ValueError: The cell has no such sentence, or several.
+        ValueError: The cell has no line for them, or several.
     """
     notebook = nbformat.read(path, as_version=4)
     first = notebook.cells[0]
-    first.source, found = SENTENCE.subn(text, first.source)
+    first.source, found = FACTS.subn(text, first.source)
     if found != 1:
         raise ValueError(
-            f"{path.name} must have one line with '**Time:**' in its first "
-            f"cell, got {found}"
+            f"{path.name} must have one line like '*24 minutes* · runs in "
+            f"10 s' in its first cell, got {found}"
         )
     whole = nbformat.writes(notebook, indent=1, sort_keys=True) + "\n"
     if whole != path.read_text(encoding="utf-8"):
@@ -97,14 +100,14 @@ def read(root: Path) -> dict[str, Any]:
     return json.loads((root / FILE).read_text(encoding="utf-8"))
 
 
-def write(root: Path, facts: dict, chapters: dict[str, dict]) -> None:
+def write(root: Path, head: dict, chapters: dict[str, dict]) -> None:
     """Write the file, one chapter a line, so that a change is a line."""
-    head = json.dumps(facts, indent=1)
+    start = json.dumps(head, indent=1)
     lines = ",\n".join(
         f"  {json.dumps(name)}: {json.dumps(box)}"
         for name, box in chapters.items()
     )
-    whole = f'{head[:-2]},\n "chapters": {{\n{lines}\n }}\n}}\n'
+    whole = f'{start[:-2]},\n "chapters": {{\n{lines}\n }}\n}}\n'
     write_whole(root / FILE, whole.encode())
 
 
@@ -114,8 +117,8 @@ def refresh(root: Path) -> None:
     Raises:
         ValueError: A chapter has never been measured.
     """
-    facts = read(root)
-    _write_all(root, facts, facts.pop("chapters"))
+    head = read(root)
+    _write_all(root, head, head.pop("chapters"))
 
 
 def measure(root: Path) -> None:
@@ -124,14 +127,14 @@ def measure(root: Path) -> None:
     for path in sorted(root.glob(CHAPTERS)):
         measured[path.stem] = run(path)
         print(path.stem, measured[path.stem], flush=True)
-    facts = {
+    head = {
         "script": "tools/time_boxes.py",
         "python": platform.python_version(),
         "torch": version("torch").partition("+")[0],
         "machine": platform.machine(),
         "cores": os.cpu_count(),
     }
-    _write_all(root, facts, measured)
+    _write_all(root, head, measured)
 
 
 def measure_one(root: Path, name: str) -> None:
@@ -143,28 +146,28 @@ def measure_one(root: Path, name: str) -> None:
     path = root / "chapters" / f"{name}.ipynb"
     if not path.exists():
         raise ValueError(f"name must be that of a chapter, got {name!r}")
-    facts = read(root)
-    boxes = facts.pop("chapters")
-    boxes[name] = _box(path, run(path), facts["cores"])
-    write(root, facts, boxes)
+    head = read(root)
+    boxes = head.pop("chapters")
+    boxes[name] = _box(path, run(path))
+    write(root, head, boxes)
 
 
-def _write_all(root: Path, facts: dict, measured: dict[str, dict]) -> None:
+def _write_all(root: Path, head: dict, measured: dict[str, dict]) -> None:
     boxes = {}
     for path in sorted(root.glob(CHAPTERS)):
         if path.stem not in measured:
             raise ValueError(
                 f"{path.stem} must have been run: python -m tools.time_boxes"
             )
-        boxes[path.stem] = _box(path, measured[path.stem], facts["cores"])
-    write(root, facts, boxes)
+        boxes[path.stem] = _box(path, measured[path.stem])
+    write(root, head, boxes)
 
 
-def _box(path: Path, measured: dict, cores: int) -> dict[str, Any]:
-    """Return the entry of a chapter, and put its sentence into it."""
+def _box(path: Path, measured: dict) -> dict[str, Any]:
+    """Return the entry of a chapter, and put its times into it."""
     kept = {"seconds": measured["seconds"]}
     box = kept | reading(nbformat.read(path, as_version=4))
-    state(path, sentence(box, cores))
+    state(path, facts(box))
     return box
 
 

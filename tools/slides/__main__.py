@@ -49,7 +49,7 @@ def teacher_of(name: str) -> Teacher:
     if not path.exists():
         return Teacher()
     guide = read_guide(path)
-    return Teacher(guide["say"], guide["goes_wrong"], guide["discuss"])
+    return Teacher(**guide)
 
 
 def write(site: Path, folder: Path) -> dict[str, Deck]:

@@ -21,6 +21,8 @@ from tools.slides.parts import HEIGHT, Part
 from tools.slides.prose import cleaned, for_notes, inner, opening, plain
 
 _CODE = re.compile("`([^`]+)`")
+GOALS = "What you will be able to do"
+ENDS = ("what-to-remember", "summary")  # sections that end the deck
 
 
 @dataclass
@@ -29,11 +31,13 @@ class Teacher:
 
     Attributes:
         say: Title of a section -> text.
+        goals: What students can do at the end.
         goes_wrong: What students get wrong, and what to answer.
         discuss: Questions without one answer.
     """
 
     say: dict[str, str] = field(default_factory=dict)
+    goals: list[str] = field(default_factory=list)
     goes_wrong: list[str] = field(default_factory=list)
     discuss: list[str] = field(default_factory=list)
 
@@ -86,30 +90,29 @@ def read(page: str, teacher: Teacher) -> Deck:
     }
     ways = {"exercises": exercises, "five-questions": questions}
     stacks = {chapter["id"]: beginning(chapter, title, teacher)}
-    summary = sections.pop("summary")
+    known = [name for name in ENDS if name in sections]
+    summaries = {name: of_summary(sections.pop(name)) for name in known}
     for name, section in sections.items():
         stacks[name] = ways.get(name, of_section)(section, teacher)
     if teacher.discuss:
         stacks["to-discuss"] = [discussion(teacher)]
-    stacks["summary"] = [of_summary(summary)]
+    stacks |= {name: [slide] for name, slide in summaries.items()}
     return Deck(plain(title), stacks)
 
 
 def beginning(chapter: Tag, title: str, teacher: Teacher) -> list[Slide]:
-    """Return the title, the objectives and what stands before section one."""
-    _, question, goals, *rest = chapter.find_all(True, recursive=False)
+    """Return the title, the goals and what stands before section one."""
+    _, question, facts, *rest = chapter.find_all(True, recursive=False)
     wrong = "".join(f"<li>{marked(said)}</li>" for said in teacher.goes_wrong)
     if wrong:
         wrong = f"<p><strong>What goes wrong:</strong></p><ul>{wrong}</ul>"
-    needs = for_notes(goals.select("p")[-1])
-    able = goals.select_one(".admonition-title")
-    listed = make.items(goals.ul, [inner(li.p) for li in goals.select("li")])
+    notes = for_notes(facts) + wrong
+    slides = [Slide(title, 1, "", [inner(question)], [], notes, "title")]
+    if teacher.goals:
+        listed = make.items("ul", [marked(goal) for goal in teacher.goals])
+        slides.append(Slide(GOALS, 2, parts=[listed], notes=listed.html))
     blocks = [block for block in rest if block.name != "section"]
-    return [
-        Slide(title, 1, "", [inner(question)], [], needs + wrong, "title"),
-        Slide(inner(able), 2, "", [], [listed], for_notes(goals.ul)),
-        *slides_of(blocks, title),
-    ]
+    return [*slides, *slides_of(blocks, title)]
 
 
 def slides_of(blocks: list[Tag], kicker: str) -> list[Slide]:
@@ -215,6 +218,7 @@ def discussion(teacher: Teacher) -> Slide:
 def of_summary(section: Tag) -> Slide:
     """Return the summary, the first sentence of each result."""
     words = [opening(li.p or li) for li in section.select("li")]
-    listed = make.items(section.ul, words)
+    listed = make.items("ul", words)
     notes = for_notes(section.ul)
-    return Slide("Summary", 2, parts=[listed], notes=notes, kind="summary")
+    title = inner(section.h2)
+    return Slide(title, 2, parts=[listed], notes=notes, kind="summary")

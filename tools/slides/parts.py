@@ -133,11 +133,11 @@ def verdict(line: Tag) -> Part:
     return Part(str(line), height)
 
 
-def items(block: Tag, words: list[str]) -> Part:
-    """Return a list with other words in the place of its own."""
+def items(name: str, words: list[str]) -> Part:
+    """Return a list, "ul" or "ol", of some words."""
     rows = sum(math.ceil(len(plain(said)) / 85) for said in words)
     shown = "".join(f"<li>{said}</li>" for said in words)
-    markup = f"<{block.name}>{shown}</{block.name}>"
+    markup = f"<{name}>{shown}</{name}>"
     return Part(markup, 40 * rows + 12 * len(words))
 
 
