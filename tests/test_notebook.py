@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import refuses
+from markdown_it import MarkdownIt
 
 from vitedu.book import notebook, plots
 from vitedu.layers import DropPath
@@ -307,3 +308,28 @@ def test_the_style_knows_as_many_options_as_are_allowed(monkeypatch):
     text = notebook.predict("?", options, right=1)._style()
     for number in options:
         assert f"label:nth-child({number}) :checked" in text
+
+
+def test_a_table_is_markdown_that_says_what_its_cells_say():
+    rows = [["a|b *c* $d$ <i>", np.float64(0.123456)], ["x", 12345]]
+    table = notebook.table(["name", "n"], rows)
+    page = MarkdownIt("gfm-like", {"linkify": False}).render(
+        table._repr_markdown_()
+    )
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", page)
+    assert [*map(html.unescape, cells)] == [
+        *("name", "n", "a|b *c* $d$ <i>", "0.1235", "x", "12,345")
+    ]
+    assert page.count('style="text-align:right"') == 3
+    assert str(notebook.table(["name", "n"], [["x", 12], ["long", 3]])) == (
+        "name   n\nx     12\nlong   3"
+    )
+
+
+def test_a_table_without_rows_has_its_header():
+    assert str(notebook.table(["a", "b"], [])) == "a  b"
+
+
+def test_a_row_of_another_length_is_refused():
+    with refuses(ValueError, "rows must have 2 entries"):
+        notebook.table(["a", "b"], [["x"]])

@@ -14,7 +14,8 @@ from vitedu.book import plots
 
 ROOT = Path(__file__).parent.parent
 
-CONCEPTS = ["query", "key", "value", "mask", "position", "class-token"]
+CONCEPTS = ["query", "key", "value", "mask", "position", "class token"]
+PAPER = {"light": "#fffdf9", "dark": "#15171a"}
 # In Oklab black and white are 1 apart; two shades that one can only tell
 # apart side by side, about 0.02.
 LEAST_DIFFERENCE = 0.05
@@ -94,41 +95,46 @@ def least_difference(colors, sight):
 
 
 def palette(theme):
-    """Return the colours of the concepts in the style sheet of the site."""
-    css = (ROOT / "book/web/book.css").read_text(encoding="utf-8")
+    """Return the colours of the concepts in the style sheet of the figures."""
+    css = (ROOT / "book/web/figures.css").read_text(encoding="utf-8")
     blocks = dict(zip(("light", "dark"), css.split("{")[1:3], strict=True))
-    found = dict(re.findall(r"--vit-([a-z-]+): (#\w+);", blocks[theme]))
-    return {name: found[name] for name in CONCEPTS}
+    found = re.findall(
+        r"--f-([a-z-]+): (?:var\(--[a-z-]+, )?(#\w+)", blocks[theme]
+    )
+    return {name.replace("-", " "): color for name, color in found}
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-@pytest.mark.parametrize("theme", ["figures", "light", "dark"])
+@pytest.mark.parametrize("theme", PAPER)
 def test_every_eye_can_tell_the_concepts_apart(theme, sight):
-    colors = plots.COLORS if theme == "figures" else palette(theme)
-    # A baseline is grey as masks are, and dashed.
-    concepts = {k: v for k, v in colors.items() if k != "baseline"}
+    colors = palette(theme)
+    concepts = {name: colors[name] for name in CONCEPTS}
     assert least_difference(concepts, sight) > (LEAST_DIFFERENCE,)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_site_has_the_colors_of_the_figures_and_they_are_seen(theme):
-    surface = {"light": "#ffffff", "dark": "#16191d"}[theme]
+@pytest.mark.parametrize("theme", PAPER)
+def test_colors_are_seen_on_the_paper(theme):
     for name, color in palette(theme).items():
-        assert contrast(color, surface) >= 3, name
-        concept = name.replace("-", " ")
-        if theme == "light":
-            assert to_hex(plots.COLORS[concept]) == color
+        if name not in ("paper", "faint"):
+            assert contrast(color, PAPER[theme]) >= 3, name
+    for name in ("ink", "soft"):  # of words too
+        assert contrast(palette(theme)[name], PAPER[theme]) >= 4.5, name
 
 
-def test_colors_are_one_a_concept_and_seen_on_white():
-    concepts = {k: v for k, v in plots.COLORS.items() if k != "ink"}
-    assert len(set(concepts.values())) == len(concepts)
+def test_the_site_has_the_colors_of_the_figures():
+    found = {k: v for k, v in plots.COLORS.items() if k != "baseline"}
+    assert found == palette("light")
+    assert plots.COLORS["baseline"] == plots.COLORS["soft"]
+    assert len({*found.values()}) == len(found)
+    assert set(palette("dark")) == set(found)
     assert len(set(plots.HEAD_COLORS)) == 4
-    for name, color in plots.COLORS.items():
-        # 3 to 1 is what graphics need, except the pink of Okabe and Ito.
-        assert contrast(color) >= (2.9 if name == "position" else 3), name
-    assert contrast(plots.COLORS["ink"]) > 7
-    assert contrast(plots.COLORS["baseline"]) >= 4.5
+
+
+@pytest.mark.parametrize(("wide", "pixels"), [(False, 660), (True, 1000)])
+def test_a_figure_has_the_width_of_the_text_or_is_wide(wide, pixels):
+    figure, axes = plots.new_figure(3, 2, height=2.5, wide=wide)
+    assert [*figure.get_size_inches() * 96] == [pixels, 240]
+    assert axes.shape == (2, 3)
 
 
 def test_figures_leave_nothing_behind_in_pyplot():
@@ -139,12 +145,12 @@ def test_figures_leave_nothing_behind_in_pyplot():
 
 def test_lines_hold_the_data_and_their_names(axes):
     series = {"first": [1, 4, 9], "second": [2, 3, 5]}
-    plots.lines(axes, [0, 1, 2], series, ["#0072B2", "#D55E00"])
+    plots.lines(axes, [0, 1, 2], series, ["#156ea9", "#c2520a"])
     found = [line.get_xydata().T.tolist() for line in axes.lines]
     assert found == [[[0, 1, 2], data] for data in series.values()]
     colors = [line.get_color() for line in axes.lines]
     assert colors == [text.get_color() for text in axes.texts]
-    assert colors == ["#0072B2", "#D55E00"]
+    assert colors == ["#156ea9", "#c2520a"]
     assert texts(axes) == ["first", "second"]
     assert [text.xy for text in axes.texts] == [(2, 9), (2, 5)]
 

@@ -944,6 +944,11 @@ CALLS = {
         tolerance=(0.0, number(at_least=0)),
         compares=("outputs", not_a(str)),
     ),
+    "book.notebook.table": call(
+        notebook.table,
+        header=(["a", "b"], values([], ["a"], ["a", 2])),
+        rows=([["x", 1], ["y", 2]], values([["x"]], [["x", 1, 2]])),
+    ),
     "book.notebook.predict": call(
         notebook.predict,
         question=("?", not_a(str)),
@@ -1096,8 +1101,8 @@ CALLS = {
         plots.new_figure,
         columns=(1, size()),
         rows=(1, size()),
-        width=(3.0, number(above=0)),
         height=(3.0, number(above=0)),
+        wide=(False, boolean()),
     ),
     "positions.SinusoidalPositionEncoding": call(
         positions.SinusoidalPositionEncoding,

@@ -6,7 +6,8 @@ import json
 import math
 import os
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -319,6 +320,86 @@ class _Entry:
             f'<p class="{self.kind}" id="{self.kind}-{name}" '
             f'data-{self.kind}="{data}">{html.escape(self.sentence)}</p>'
         )
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> "_Table":
+    """Show rows as a table of the page.
+
+    Columns of numbers are right aligned. What a cell holds is plain text;
+    floats are written with four significant digits.
+
+    Args:
+        header: The names of the columns.
+        rows: One entry a column each: text, or a number.
+
+    Raises:
+        TypeError: A name that is no text.
+        ValueError: No column, or a row of another length than the header.
+
+    >>> table(["rule", "steps"], [["greedy", 5], ["beam", 12]])
+    rule    steps
+    greedy      5
+    beam       12
+    """
+    header, rows = [*header], [[*row] for row in rows]
+    if not header:
+        raise ValueError("header must name a column, got none")
+    for name in header:
+        require.instance("header", name, str)
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(
+                f"rows must have {len(header)} entries, as the header has, "
+                f"got {row!r}"
+            )
+    return _Table(header, rows)
+
+
+class _Table:
+    """Rows below a header, as Markdown and as aligned text."""
+
+    def __init__(self, header: list[str], rows: list[list[Any]]) -> None:
+        self.cells = [header, *([_cell(x) for x in row] for row in rows)]
+        columns = [*zip(*rows, strict=True)] or [()] * len(header)
+        self.right = [all(map(_is_number, c)) and c != () for c in columns]
+
+    def __repr__(self) -> str:
+        columns = zip(*self.cells, strict=True)
+        widths = [max(map(len, column)) for column in columns]
+        return "\n".join(
+            "  ".join(
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(
+                    row, widths, self.right, strict=True
+                )
+            ).rstrip()
+            for row in self.cells
+        )
+
+    def _repr_markdown_(self) -> str:
+        rules = ["--:" if right else ":--" for right in self.right]
+        cells = [[*map(_escaped, row)] for row in self.cells]
+        rows = [cells[0], rules, *cells[1:]]
+        return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, str | bool) and (
+        hasattr(value, "__float__") or hasattr(value, "__index__")
+    )
+
+
+def _cell(value: Any) -> str:
+    if not _is_number(value):
+        return str(value)
+    number = value.item() if hasattr(value, "item") else value
+    return f"{number:,.4g}" if isinstance(number, float) else f"{number:,}"
+
+
+def _escaped(text: str) -> str:
+    """Return plain text as Markdown that reads the same, in one line."""
+    text = re.sub(r"([\\`*_{}\[\]<>&$|~])", r"\\\1", text)
+    return " ".join(text.split())
 
 
 def predict(

@@ -14,23 +14,32 @@ from numpy.typing import ArrayLike
 
 from vitedu import require
 
+# On a light page; in the dark, `book/web/figures.css` has others.
 COLORS = {
-    "query": "#0072B2",
-    "key": "#D55E00",
-    "value": "#009E73",
-    "mask": "#6B6B6B",
-    "position": "#CC79A7",
-    "class token": "#7A5500",
-    "baseline": "#767676",
-    "ink": "#1F2328",
+    "query": "#156ea9",
+    "key": "#c2520a",
+    "value": "#00926f",
+    "position": "#7658d4",
+    "class token": "#ac3c8d",
+    "mask": "#6b665c",
+    "wrong": "#b3261e",
+    "ink": "#1d1c1a",
+    "soft": "#6b675f",
+    "baseline": "#6b675f",
+    "faint": "#cfc9bc",
+    "paper": "#fffdf9",
 }
-HEAD_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+HEAD_COLORS = tuple(
+    COLORS[name] for name in ("query", "key", "value", "position")
+)
 SEQUENTIAL = "cividis"
+# An inch is 96 pixels of a page: its text is 660 wide, a wide figure 1,000.
+TEXT_WIDTH, WIDE = 660 / 96, 1000 / 96
 _STYLE = {
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "figure.dpi": 110,
-    "savefig.bbox": "tight",
+    "figure.facecolor": "none",
+    "savefig.facecolor": "none",
+    "axes.facecolor": "none",
+    "figure.dpi": 96,
     "font.family": "DejaVu Sans",
     "font.size": 11,
     "axes.titlesize": 12,
@@ -56,8 +65,8 @@ def new_figure(
     columns: int = 1,
     rows: int = 1,
     *,
-    width: float = 7.2,
     height: float = 3.4,
+    wide: bool = False,
     **options,
 ) -> tuple[Figure, np.ndarray]:
     """Make a figure with a grid of axes.
@@ -65,8 +74,8 @@ def new_figure(
     Args:
         columns: Axes side by side.
         rows: Axes below each other.
-        width: Width of the whole figure in inches.
-        height: Height of the whole figure in inches.
+        height: Height of the whole figure in inches, 96 pixels each.
+        wide: Whether it is wider than the text: 1,000 pixels, not 660.
         options: Passed on to ``Figure.subplots``.
 
     Returns:
@@ -78,9 +87,10 @@ def new_figure(
     """
     require.positive_int("columns", columns)
     require.positive_int("rows", rows)
-    require.number("width", width, above=0)
     require.number("height", height, above=0)
-    figure = Figure(figsize=(width, height), layout="constrained")
+    require.boolean("wide", wide)
+    width = WIDE if wide else TEXT_WIDTH
+    figure = Figure(figsize=(width, height), layout="compressed")
     axes = figure.subplots(rows, columns, squeeze=False, **options)
     return figure, axes
 
