@@ -101,6 +101,8 @@ def test_a_claim_carries_its_ledger_entry(shown):
     assert json.loads(html.unescape(entry)) == {
         "name": "speed",
         "statement": 'As "fast" as 2.0 <m>/s.',
+        "shown": "2.0 <m>/s",
+        "at": 13,
         "value": 2.004,
         "expected": 2.0,
         "tolerance": 0.01,

@@ -1,10 +1,11 @@
 """Pages of the built site as they stand on paper and in an e-book.
 
-Nothing can be unfolded, chosen or moved there. So each of these finds a
-place: hidden code is left out, folds that are no solutions stand open, an
-explorer gives way to a line that says so, and guesses and questions become
-lists. What would give an answer away comes at the end of the chapter: the
-guesses, the hints, the solutions, the answers to the questions.
+Nothing can be unfolded, chosen or moved there. So each of these finds a place:
+hidden code is left out, folds that are no solutions stand open, an explorer
+gives way to a line that says so, guesses and questions become lists, and a
+number with a tick is a number. What would give an answer away comes at the end
+of the chapter: the guesses, the hints, the solutions, the answers to the
+questions.
 """
 
 import re
@@ -23,6 +24,7 @@ DROPPED = (
     "details.above-input",
     "p:has(> a[download])",
     ".vitedu-folded",
+    ".tick-cards",
 )
 EXERCISE = re.compile(r"Exercise (\d+\.\d+)")
 
@@ -71,6 +73,9 @@ def read(site: Path, page: str) -> Tag:
         view.find_parent(class_="cell").replace_with(_html(note))
     for grid in section.select(".sd-container-fluid"):
         grid.replace_with(*map(_flattened, grid.select(".sd-card")))
+    for tick in section.select("button.tick"):
+        tick.name = "span"
+        del tick["type"], tick["popovertarget"]
     for image in section.select("img"):
         del image["loading"]  # nobody scrolls to it
     _put_answers_last(section)

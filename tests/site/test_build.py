@@ -2,61 +2,24 @@
 
 import html
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import nbformat
 import pytest
-import yaml
 from conftest import watch
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from nbformat import NotebookNode
-from pages import ROOT, read
+from pages import read
 from sphinx.errors import ConfigError
+from tiny_book import CONFIG, TOC, build
 from vitedu_book.execution import KEPT, drop_stale, look_at_cache
 from vitedu_book.hosting import set_address, set_repository
 
 from tools.shrink import shrink
-
-BOOK = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
-EXTENSIONS = BOOK["sphinx"]["config"]["extensions"]
-EXTENSIONS.remove("sphinxcontrib.bibtex")  # it asks for references
-CONFIG = f"""
-title: Tiny
-only_build_toc_files: true
-execute: {{execute_notebooks: "off"}}
-html: {{use_multitoc_numbering: false, home_page_in_navbar: false}}
-sphinx:
-  local_extensions: {{vitedu_book: "{ROOT / "book" / "ext"}"}}
-  config:
-    extensions: {EXTENSIONS}
-    html_static_path: ["{ROOT / "book" / "web"}"]
-    html_theme_options: {{logo: {{text: Tiny}}, use_fullscreen_button: false}}
-    templates_path: ["{ROOT / "book" / "ext" / "templates"}"]
-    html_math_renderer: katex
-    katex_prerender: true
-    katex_css_path: katex/katex.min.css
-    myst_update_mathjax: false
-    nb_ipywidgets_js: {{}}
-"""
-TOC = "{format: jb-book, root: first, chapters: [{file: one}, {file: claims}]}"
-
-
-def build(folder: Path, **environment: str) -> subprocess.CompletedProcess:
-    command = Path(sys.executable).with_name("jupyter-book")
-    return subprocess.run(
-        [command, "build", "-W", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
 
 
 def chapter(*claims: dict, rungs: tuple[dict, ...] = ()) -> NotebookNode:
@@ -85,6 +48,8 @@ def claim(name: str, value: float = 0.5) -> dict:
     return {
         "name": name,
         "statement": f"It is {value} s.",
+        "shown": f"{value} s",
+        "at": 6,
         "value": value,
         "expected": 0.5,
         "tolerance": 0.25,

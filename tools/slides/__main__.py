@@ -30,6 +30,7 @@ SHARED = (
     "pygments.css",
     "book.css",
     "predict.css",
+    "ticks.css",
     "theme.js",
     "widget-host.js",
     "logo.svg",

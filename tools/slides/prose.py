@@ -12,7 +12,9 @@ _END = re.compile(
     r"\s+(?=[A-Z\d\"(\u201c\u2018]|$)"
 )
 _SHORT = 30
-_OF_A_PAGE = "a.headerlink, .vitedu-folded, .vitedu-quiz .vitedu-answers a"
+_OF_A_PAGE = (
+    "a.headerlink, .vitedu-folded, .vitedu-quiz .vitedu-answers a, .tick-cards"
+)
 
 
 def cleaned(page: str) -> Tag:
@@ -26,9 +28,10 @@ def cleaned(page: str) -> Tag:
         mark.decompose()
     for tag in chapter.find_all(True):
         if tag.name != "section":
-            for name in ("id", "data-claim", "data-rung"):
-                tag.attrs.pop(name, None)
-        if tag.name == "a" and tag["href"].startswith("http"):
+            tag.attrs.pop("id", None)
+        if "tick" in tag.get("class", []):
+            tag.name, tag.attrs = "span", {"class": "tick"}
+        elif tag.name == "a" and tag["href"].startswith("http"):
             tag["target"] = "_blank"
         elif tag.name == "a":
             tag.unwrap()

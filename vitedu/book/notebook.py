@@ -110,7 +110,8 @@ def claim(
     30 % of it; beside zero, no more than rounding, 1e-3. One that
     changes with the seed has bounds, and a baseline that they leave out: what
     chance, an untrained model or the other method would give. The claim
-    enters the ledger of the book.
+    enters the ledger of the book. On the site a link ``[0.5](#claim-NAME)``
+    in the text of the page takes the place of the sentence.
 
     Args:
         name: A short name of a-z, 0-9 and hyphens, unique in the book.
@@ -159,10 +160,13 @@ def claim(
     shown = (
         f"{value:,.{decimals}f}" if decimals is not None else f"{value:.4g}"
     )
-    sentence = statement.replace("{value}", f"{shown}{unit}")
+    shown += unit
+    sentence = statement.replace("{value}", shown)
     entry = {
         "name": name,
         "statement": sentence,
+        "shown": shown,
+        "at": statement.index("{value}"),
         "value": value,
         **allowed,
         "unit": unit,

@@ -20,6 +20,7 @@ from . import (
     tables,
     teaching,
     third_party,
+    ticks,
     widget_state,
 )
 
@@ -38,6 +39,7 @@ PARTS = (
     tables,
     teaching,
     third_party,
+    ticks,
     widget_state,
 )
 

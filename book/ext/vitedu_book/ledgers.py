@@ -137,12 +137,17 @@ def setup(app: Sphinx) -> None:
 
 def collect(app: Sphinx, doctree: nodes.document) -> None:
     """Remember the entries that a page makes."""
+    if found := entries_of(doctree):
+        _entries(app.env)[app.env.docname] = found
+
+
+def entries_of(node: nodes.Element) -> list[tuple[str, Entry]]:
+    """Return the kind and the contents of each entry in a part of a page."""
     parser = _EntryParser()
-    for raw in doctree.findall(nodes.raw):
+    for raw in node.findall(nodes.raw):
         if raw.get("format") == "html":
             parser.feed(raw.astext())
-    if parser.entries:
-        _entries(app.env)[app.env.docname] = parser.entries
+    return parser.entries
 
 
 def purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
