@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 from bs4 import BeautifulSoup, Tag
+from vitedu_book.deeper import unfold
 
 ROOT = Path(__file__).parent.parent
 SITE = ROOT / "_build" / "html"
@@ -24,6 +25,7 @@ DROPPED = (
     "details.above-input",
     "p:has(> a[download])",
     ".vitedu-folded",
+    ".vitedu-show",
     ".tick-cards",
 )
 EXERCISE = re.compile(r"Exercise (\d+\.\d+)")
@@ -56,6 +58,9 @@ def read(site: Path, page: str) -> Tag:
     """
     text = (site / f"{page}.html").read_text(encoding="utf-8")
     section = BeautifulSoup(text, "html.parser").select_one("article section")
+    unfold(section)
+    for after in section.select(".vitedu-after"):
+        after.unwrap()
     folds = section.select("details.below-input, .tag_hide-cell > details")
     for fold in folds:
         fold.summary.decompose()
@@ -162,7 +167,7 @@ def _asked(section: Tag, kind: str) -> Iterator[Tag]:
 
 def _answered(box: Tag, label: str, name: str) -> Tag:
     said = box.select(".vitedu-answers > p")
-    right = box.select_one("[data-right]")
+    right = box.select_one(".vitedu-answers [data-right]")
     for words in said:
         words.strong.decompose()
         # The same for all options: where to read again.

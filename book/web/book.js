@@ -81,3 +81,46 @@ if (location.protocol === "file:") {
 addEventListener("click", ({ target }) => {
   if (target.closest(".btn-download-pdf-button")) print();
 });
+
+// What leads into a fold opens it: an address, or a link on the page. On paper
+// the sections that go deeper are open.
+(() => {
+  "use strict";
+
+  const DEEP = "details.deep:not([open])";
+  let closed = [];
+
+  // Where the address leads; the browser knows it (:target) only later.
+  function target() {
+    try {
+      const name = decodeURIComponent(location.hash.slice(1));
+      return document.getElementById(name);
+    } catch {
+      return null; // an address with a typing error
+    }
+  }
+
+  function open() {
+    const place = target();
+    const folds = [place?.querySelector(`:scope > ${DEEP}`)];
+    for (let node = place; node; node = node.parentElement) {
+      if (node.matches("details:not([open])")) folds.push(node);
+    }
+    const found = folds.filter(Boolean);
+    for (const fold of found) fold.open = true;
+    if (found.length) place.scrollIntoView();
+  }
+  addEventListener("DOMContentLoaded", open);
+  addEventListener("hashchange", open);
+  // A link to where the reader has been already changes no address.
+  addEventListener("click", (event) => {
+    if (event.target.closest("a[href*='#']")) setTimeout(open);
+  });
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll(DEEP)];
+    for (const fold of closed) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of closed) fold.open = false;
+  });
+})();

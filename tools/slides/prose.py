@@ -5,6 +5,7 @@ import html
 import re
 
 from bs4 import BeautifulSoup, NavigableString, SoupStrainer, Tag
+from vitedu_book.deeper import unfold
 
 # A sentence ends before a capital, a digit, a quotation or an element.
 _END = re.compile(
@@ -13,7 +14,8 @@ _END = re.compile(
 )
 _SHORT = 30
 _OF_A_PAGE = (
-    "a.headerlink, .vitedu-folded, .vitedu-quiz .vitedu-answers a, .tick-cards"
+    "a.headerlink, .vitedu-folded, .vitedu-show, .tick-cards, "
+    ".vitedu-quiz .vitedu-answers a"
 )
 
 
@@ -24,6 +26,9 @@ def cleaned(page: str) -> Tag:
     """
     only = SoupStrainer("article")
     chapter = BeautifulSoup(page, "html.parser", parse_only=only).section
+    unfold(chapter)
+    for after in chapter.select(".vitedu-after"):
+        after.unwrap()
     for mark in chapter.select(_OF_A_PAGE):
         mark.decompose()
     for tag in chapter.find_all(True):

@@ -8,6 +8,8 @@ from sphinx.application import Sphinx
 from . import (
     accessibility,
     code_map,
+    code_names,
+    deeper,
     execution,
     formulas,
     hosting,
@@ -27,6 +29,8 @@ from . import (
 PARTS = (
     accessibility,
     code_map,
+    code_names,
+    deeper,
     execution,
     formulas,
     hosting,

@@ -8,8 +8,6 @@ from sphinx.application import Sphinx
 REPAIRS = {
     # docutils: the role is deprecated, and not allowed in a list.
     'role="doc-biblioentry"': 'role="listitem"',
-    # MyST-NB: the label hides the visible words of the button.
-    '<summary aria-label="Toggle hidden content">': "<summary>",
 }
 # Sphinx: a list of definitions that defines nothing, for the arguments of a
 # long signature.

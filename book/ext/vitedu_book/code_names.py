@@ -1,0 +1,64 @@
+"""Folded code is one quiet line that names what is inside.
+
+A cell says it: `"mystnb": {"code_prompt_show": "Train two models"}`. Others
+are called "Code", those of the exercises "The solution's code". How many
+lines there are is counted here.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+UNNAMED, SOLUTION = "Code", "The solution's code"
+_SOLVES = re.compile(r"^check\.\w+\.must_accept\(", re.MULTILINE)
+_COUNTED = re.compile(r",? \d+ lines?$")
+# MyST-NB's line is a box with two titles, one of which its style sheet hides.
+_LINE = re.compile(
+    r'<details class="admonition hide ([^"]*)">\s*'
+    r'<summary[^>]*>\s*<p class="collapsed [^>]*>(.*?)</p>.*?</summary>',
+    re.DOTALL,
+)
+
+
+def setup(app: Sphinx) -> None:
+    """Name folded code on reading, write its line on each page."""
+    app.connect("doctree-read", name)
+    # Before `accessibility` looks at the page.
+    app.connect("html-page-context", write, priority=400)
+
+
+def name(app: Sphinx, doctree: nodes.document) -> None:
+    """Give each folded cell of a page its name."""
+    for cell in doctree.findall(nodes.container):
+        if cell.get("nb_element") != "cell_code" or not cell.get("hide_mode"):
+            continue
+        code = "\n".join(
+            block.astext()
+            for block in cell.findall(nodes.literal_block)
+            if block.parent.get("nb_element") == "cell_code_source"
+        )
+        said = cell["prompt_show"]
+        if "{type}" in said:
+            said = SOLUTION if _SOLVES.search(code) else UNNAMED
+        cell["prompt_show"] = f"{_COUNTED.sub('', said)}, {_lines(code)}"
+
+
+def _lines(code: str) -> str:
+    number = sum(bool(line.strip()) for line in code.splitlines())
+    return f"{number} line{'' if number == 1 else 's'}"
+
+
+def write(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Make one line of MyST-NB's box."""
+    body = context.get("body", "")
+    context["body"] = _LINE.sub(
+        r'<details class="hide \1">\n<summary>\2</summary>', body
+    )

@@ -1,0 +1,114 @@
+"""Sections that go deeper stand folded in the page.
+
+A chapter writes `## Deeper: title` and below it, in italics, why one might
+open it. On the page this makes one line: title, minutes, reason. The heading
+stays a heading, with its address.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from bs4 import BeautifulSoup, Tag
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+from .paths import TIMES
+
+TITLE = "Deeper: "
+_LOG = logging.getLogger(__name__)
+
+
+def setup(app: Sphinx) -> None:
+    """Look at each page when it is read, fold it when it is written."""
+    app.connect("doctree-read", check)
+    app.connect("doctree-resolved", fold)
+
+
+def deeper_sections(doctree: nodes.document) -> Iterator[nodes.section]:
+    """Return the sections of a page that go deeper."""
+    for section in doctree.findall(nodes.section):
+        title = section.next_node(nodes.title)
+        if title and title.astext().startswith(TITLE):
+            yield section
+
+
+def check(app: Sphinx, doctree: nodes.document) -> None:
+    """Warn of a section that does not say why one might open it."""
+    for section in deeper_sections(doctree):
+        app.env.note_dependency(str(_times(app)))
+        if not _reason(section):
+            title = section.next_node(nodes.title).astext()
+            _LOG.warning(
+                "%r must begin with a line in italics that says why one "
+                "might open it",
+                title,
+                location=section,
+            )
+
+
+def fold(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put each section that goes deeper into a fold of the page."""
+    if app.builder.format != "html":
+        return
+    sections = [*deeper_sections(doctree)]
+    if not sections:
+        return
+    boxes = json.loads(_times(app).read_text(encoding="utf-8"))["chapters"]
+    box = boxes.get(Path(docname).name, {"sections": {}})
+    for section in sections:
+        title, *content = section.children
+        known = (box["sections"].get(name) for name in section["ids"])
+        minutes = next((m for m in known if m is not None), None)
+        facts = []
+        if minutes is not None:
+            said = f" · {max(1, round(minutes))} min"
+            facts.append(nodes.inline("", said, classes=["minutes"]))
+        if reason := _reason(section):
+            content.remove(reason.parent)
+            why = nodes.inline("", " · ", classes=["why"])
+            why += reason.children
+            facts.append(why)
+        section.children = []
+        section += [
+            _html('<details class="deep"><summary>'),
+            title,
+            *facts,
+            _html("</summary>"),
+            *content,
+            _html("</details>"),
+        ]
+
+
+def unfold(page: Tag) -> None:
+    """Write the sections of a page out again, where nothing can fold."""
+    for folded in page.select("details.deep"):
+        summary = folded.summary
+        for minutes in summary.select(".minutes"):
+            minutes.decompose()
+        if why := summary.select_one(".why"):
+            why.extract()
+            said = why.decode_contents().removeprefix(" · ")
+            line = BeautifulSoup(f"<p><em>{said}</em></p>", "html.parser").p
+            summary.insert_after(line)
+        summary.unwrap()
+        folded.unwrap()
+
+
+def _times(app: Sphinx) -> Path:
+    return Path(app.srcdir) / TIMES
+
+
+def _reason(section: nodes.section) -> nodes.emphasis | None:
+    """Return the line in italics below the title, if there is one."""
+    title = section.next_node(nodes.title)
+    place = section.index(title) + 1
+    first = section[place] if place < len(section) else None
+    if not isinstance(first, nodes.paragraph) or len(first) != 1:
+        return None
+    return first[0] if isinstance(first[0], nodes.emphasis) else None
+
+
+def _html(text: str) -> nodes.raw:
+    return nodes.raw(text=text, format="html")
