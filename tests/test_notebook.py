@@ -279,8 +279,13 @@ def test_a_prediction_is_escaped_and_says_which_option_is_right():
     text = guess._repr_html_()
     assert "How much is 1 &lt; 2?</legend>" in text
     assert re.search(r"<label><input [^>]*> a &lt;lot&gt;</label>", text)
+    assert re.search(r"<label data-right><input [^>]*> 2</label>", text)
+    assert re.search(
+        r'<label class="vitedu-show"><input [^>]*> Show the answer</label>',
+        text,
+    )
     assert "<p data-right><strong>Right.</strong> As 1 &lt; 2.</p>" in text
-    assert "<p><strong>Not quite.</strong> Think &amp; count.</p>" in text
+    assert "<p><strong>No.</strong> Think &amp; count.</p>" in text
     assert text.count("<p data-right>") == 1
     # Each question has buttons of its own.
     other = notebook.predict("Another?", OPTIONS, right=2)._repr_html_()

@@ -116,7 +116,7 @@ def test_guesses_fold_and_explorers_move(notebook: Page):
     # JupyterLab has other plans with the arrow keys.
     notebook.get_by_label("2", exact=True).check()
     notebook.get_by_label("2", exact=True).press("ArrowDown")
-    expect(notebook.get_by_text("Not quite. Count.")).to_be_visible()
+    expect(notebook.get_by_text("No. Count.")).to_be_visible()
     for text in texts:
         expect(outputs.filter(has_text=text)).to_be_visible()
 

@@ -145,10 +145,6 @@ def question(box: Tag) -> Part:
     """Return a question to the class; going on shows the right answer."""
     answers = box.select(".vitedu-answers > p")
     labels = box.select("label")
-    right = next(
-        i for i, said in enumerate(answers) if "data-right" in said.attrs
-    )
-    labels[right]["data-right"] = ""
     said = "".join(
         f"<li>{inner_text(label)}: {inner(answer)}</li>"
         for label, answer in zip(labels, answers, strict=True)

@@ -21,6 +21,7 @@ def choice_box(
     options: Mapping[str | int, str],
     right: str | int,
     note: str = "",
+    show: str = "",
     place: tuple[str, str] | None = None,
 ) -> str:
     """Return a question as HTML.
@@ -32,6 +33,7 @@ def choice_box(
         options: From 2 to 6 answers -> what to say to those who choose it.
         right: The right one of them.
         note: What is shown until somebody has chosen.
+        show: Name of a last button for those who do not want to choose.
         place: Address and name of where the answer is explained; a link to
             it stands behind each explanation.
 
@@ -46,8 +48,11 @@ def choice_box(
     alone = "data-lm-suppress-shortcuts"
     button = f'<input type="radio" name="guess-{name}" {alone}>'
     labels = "".join(
-        f"<label>{button} {_inline(str(option))}</label>" for option in options
+        f"<label{_mark(option, right)}>{button} {_inline(str(option))}</label>"
+        for option in options
     )
+    if show:
+        labels += f'<label class="vitedu-show">{button} {show}</label>'
     return (
         f'<fieldset class="{kind}"><legend><span>{html.escape(title)}</span> '
         f"{_inline(question)}</legend>"
@@ -93,10 +98,13 @@ def _answers(
         address, name = map(html.escape, place)
         link = f' <a href="{address}">{name}</a>'
     for option, why in options.items():
-        mark, word = (
-            (" data-right", "Right") if option == right else ("", "Not quite")
-        )
-        yield f"<p{mark}><strong>{word}.</strong> {_inline(why)}{link}</p>"
+        mark = _mark(option, right)
+        word = "Right." if mark else "No."
+        yield f"<p{mark}><strong>{word}</strong> {_inline(why)}{link}</p>"
+
+
+def _mark(option: str | int, right: str | int) -> str:
+    return " data-right" if option == right else ""
 
 
 def _inline(text: str) -> str:

@@ -22,6 +22,7 @@ from vitedu.book.choices import check_choices, choice_box
 from vitedu.training.devices import choose_device
 
 _FOLDED = "What comes next unfolds when you have chosen."
+_SHOW = "Show the answer"
 # A claim that allows more than this could hardly fail: of what is expected,
 # and beside zero.
 _LOOSEST, _ROUNDING = 0.3, 1e-3
@@ -412,12 +413,14 @@ def predict(
     *,
     right: str | int,
 ) -> "_Prediction":
-    """Ask for a guess before the next outputs unfold.
+    """Ask for a guess before what comes next unfolds.
 
-    The outputs of the code cells that directly follow, at most three, stay
-    folded until the reader has chosen, on the site with the paragraph after
-    them. Each choice is told why it is right or wrong. A style sheet alone
-    does this, without scripts; a browser that cannot shows everything.
+    On the site all that follows, up to the next heading, stays folded until
+    the reader has chosen or has asked for the answer; in a notebook the
+    outputs of the code cells that directly follow, at most three. Each choice
+    is told why it is right or wrong, and the right one is marked. A style
+    sheet alone does this, without scripts; a browser that cannot shows
+    everything.
 
     Args:
         question: What to predict, plain text.
@@ -455,6 +458,7 @@ class _Prediction:
             self.options,
             self.right,
             _FOLDED,
+            _SHOW,
         )
         return f"{self._style()}{box}"
 

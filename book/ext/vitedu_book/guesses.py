@@ -1,0 +1,47 @@
+"""What follows a guess waits in one element until the reader has chosen.
+
+It holds everything up to the next heading, so that nothing of it is seen
+alone. The style sheet of the guesses does the rest; see `choices.py`.
+"""
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+GUESS = "vitedu-predict"
+AFTER = "vitedu-after"
+
+
+def setup(app: Sphinx) -> None:
+    """Work on each page before it is written."""
+    # Before sections are folded.
+    app.connect("doctree-resolved", wrap, priority=400)
+
+
+def wrap(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put what follows each guess into an element of its own."""
+    if app.builder.format != "html":
+        return
+    cells = [
+        cell
+        for cell in doctree.findall(nodes.container)
+        if cell.get("nb_element") == "cell_code" and _asks(cell)
+    ]
+    # From the last, so that what follows one holds what follows the next.
+    for cell in reversed(cells):
+        place = cell.parent.index(cell) + 1
+        after = nodes.container(classes=[AFTER])
+        while place < len(cell.parent) and not _ends(cell.parent[place]):
+            after += cell.parent.pop(place)
+        if len(after):
+            cell.parent.insert(place, after)
+
+
+def _asks(cell: nodes.container) -> bool:
+    return any(
+        f'class="{GUESS}"' in shown.astext()
+        for shown in cell.findall(nodes.raw)
+    )
+
+
+def _ends(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.section)
