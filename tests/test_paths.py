@@ -108,16 +108,20 @@ FEW = {
 }
 
 
-def tiny(tmp_path, text=TINY):
+def tiny(tmp_path, text=TINY, other_names=None):
+    boxes = {
+        chapter: {(other_names or {}).get(n, n): m for n, m in found.items()}
+        for chapter, found in FEW.items()
+    }
     for folder in ("book", "chapters"):
-        (tmp_path / folder).mkdir()
-    for name, found in FEW.items():
+        (tmp_path / folder).mkdir(parents=True)
+    for name, found in boxes.items():
         headings = ("X_y's?" if n == "x-y-s" else n for n in found)
         lines = "\n".join(f"## {heading}" for heading in headings)
         cells = [new_markdown_cell(lines)]
         write(new_notebook(cells=cells), tmp_path / f"chapters/{name}.ipynb")
     (tmp_path / paths.YAML).write_text(text)
-    boxes = {name: {"sections": found} for name, found in FEW.items()}
+    boxes = {name: {"sections": found} for name, found in boxes.items()}
     (tmp_path / paths.TIMES).write_text(json.dumps({"chapters": boxes}))
     return paths.read_paths(tmp_path)
 
@@ -144,6 +148,17 @@ def test_a_section_brings_what_it_needs(tmp_path):
 def test_a_section_that_is_not_there_is_named(tmp_path, old, new):
     with pytest.raises(ValueError, match="there is no section '2#gone'"):
         tiny(tmp_path, TINY.replace(old, new, 1))
+
+
+def test_deeper_sections_come_after_the_others_and_nothing_needs_them(
+    tmp_path,
+):
+    few = {"d": "deeper-d", "e": "deeper-e"}
+    text = TINY.replace("core: [e]", "core: [f]").replace("2#d", "2#deeper-d")
+    book = tiny(tmp_path, text, few)
+    assert book.goals[0].sections[-2:] == ("3#f", "3#deeper-e")
+    with pytest.raises(ValueError, match="nothing may need '3#deeper-e'"):
+        tiny(tmp_path / "other", text.replace("[f]", "[deeper-e]"), few)
 
 
 def test_the_lists_are_written_as_markdown(tmp_path):

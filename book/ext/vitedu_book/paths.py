@@ -20,6 +20,7 @@ from .teaching import HEADING, anchor_of, prose, slug
 YAML = "book/paths.yml"
 TIMES = "book/time-boxes.json"
 EXERCISES = "exercises"
+DEEPER = "deeper-"  # how the anchor of a section that folds begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +120,11 @@ def chapter_of(section: str) -> int:
     return int(section.partition("#")[0])
 
 
+def is_deeper(section: str) -> bool:
+    """Tell whether a section goes deeper than the main line."""
+    return section.partition("#")[2].startswith(DEEPER)
+
+
 def read_paths(root: Path) -> Paths:
     """Read the goals, the chapters and their minutes.
 
@@ -126,7 +132,8 @@ def read_paths(root: Path) -> Paths:
         root: The folder of the project.
 
     Raises:
-        ValueError: A goal or a chapter names a section that is not there.
+        ValueError: A goal or a chapter names a section that is not there, or
+            a chapter builds on one that goes deeper.
     """
     content = yaml.safe_load((root / YAML).read_text(encoding="utf-8"))
     boxes = json.loads((root / TIMES).read_text(encoding="utf-8"))["chapters"]
@@ -151,6 +158,11 @@ def read_paths(root: Path) -> Paths:
         for name in getattr(entry, "core", None) or entry.sections:
             if name not in minutes:
                 raise ValueError(f"{YAML}: there is no section {name!r}")
+    for name in (
+        name for chapter in chapters.values() for name in chapter.core
+    ):
+        if is_deeper(name):
+            raise ValueError(f"{YAML}: nothing may need {name!r}")
     return Paths(minutes, tuple(content["minutes"]), chapters, goals)
 
 
@@ -164,7 +176,8 @@ def _goal(entry: dict, minutes: dict[str, int]) -> Goal:
     for item in entry["sections"]:
         if isinstance(item, int):  # the rest of a chapter
             rest = [n for n in minutes if n.startswith(f"{item}#")]
-            sections += [n for n in rest if n != f"{item}#{EXERCISES}"]
+            rest = [n for n in rest if n != f"{item}#{EXERCISES}"]
+            sections += sorted(rest, key=is_deeper)  # the main line first
         else:
             sections.append(item)
     return Goal(
