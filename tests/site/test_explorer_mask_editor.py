@@ -38,6 +38,11 @@ def cell(page: Page, query: int, key: int) -> Locator:
     return page.locator(".mask .cell").nth(query * SIZE + key)
 
 
+def more(page: Page) -> None:
+    """Unfold what the editor folds."""
+    page.locator("summary").click()
+
+
 def texts(page: Page, panel: str) -> list[str]:
     return page.locator(f".{panel} .cell").all_text_contents()
 
@@ -70,6 +75,7 @@ def test_the_cells_say_what_is_computed(show):
 
 def test_the_mask_is_written_as_in_each_library(show):
     page = show(MaskEditor())
+    more(page)
     for convention, seen, hidden, title in [
         ("vitedu", "True", "False", "True = may attend"),
         ("nn.MultiheadAttention", "False", "True", "True = hidden"),
@@ -180,6 +186,7 @@ def test_arrow_keys_move_and_space_hides(show):
 
 def test_a_cell_of_any_matrix_can_be_chosen(show):
     page = show(MaskEditor())
+    more(page)
     explorer = explorer_of(page)
     for panel, place in [("scores", 9), ("masked", 23), ("weights", 30)]:
         page.locator(f".{panel} .cell").nth(place).click()
@@ -209,6 +216,7 @@ def test_a_whole_row_can_be_hidden_and_shown(show):
 def test_the_slider_changes_the_chosen_score(show):
     how = {"method": "multiply before softmax", "query": 0, "key": 0}
     page = show(MaskEditor(**how), width=704)
+    more(page)
     slider, first = page.get_by_role("slider"), page.locator(".scores .cell")
     for key, text in (("ArrowRight", "0.6"), ("Home", f"{MINUS}5.0")):
         slider.press(key)
@@ -236,6 +244,7 @@ def test_controls_that_do_nothing_are_disabled(show):
     expect(fill).to_be_disabled()
     option(page, "order of steps", METHODS[0])
     expect(fill).to_be_enabled()
+    more(page)
     page.get_by_role("checkbox").check()
     expect(fill).to_be_disabled()
     expect(steps).to_be_disabled()
@@ -246,6 +255,7 @@ def test_the_reading_says_what_leaks(show):
     spoken = page.locator("[aria-live=polite]")
     expect(spoken).to_have_text(re.compile("^“I” for “I”: score 1.2, "))
     expect(spoken).to_contain_text("No query puts weight on a hidden key.")
+    more(page)
     page.get_by_role("checkbox").check()
     expect(spoken).to_contain_text(
         "Rows that are NaN: 1. Most weight on hidden keys: "
@@ -253,8 +263,62 @@ def test_the_reading_says_what_leaks(show):
     )
 
 
+def test_what_comes_through_after_the_softmax_is_told(show):
+    page = show(MaskEditor(method=METHODS[2], query=0, key=1))
+    spoken = page.locator("[aria-live=polite]")
+    told = r"hidden scores come through: .* sums to, here {} at the least"
+    first = f"{figures(page, 'sums').min():.2f}"
+    expect(spoken).to_contain_text(re.compile(told.format(first)))
+    page.get_by_role("slider").press("End")
+    expect_published(explorer_of(page), key=1)
+    expect(spoken).not_to_contain_text(first)
+    lower = f"{figures(page, 'sums').min():.2f}"
+    assert float(lower) < float(first)
+    expect(spoken).to_contain_text(re.compile(told.format(lower)))
+
+
+def test_settings_show_what_goes_wrong(show):
+    page = show(MaskEditor())
+    explorer = explorer_of(page)
+    group = page.get_by_role("group", name="Settings")
+    pressed = group.get_by_role("button", pressed=True)
+    expect(pressed).to_have_text(["decoder"])
+
+    def leaks(name: str) -> np.ndarray:
+        group.get_by_role("button", name=name, exact=True).click()
+        expect(pressed).to_have_text([name])
+        return figures(page, "leaks")
+
+    assert (leaks("leak")[:-1] > 0.1).all()
+    dead = leaks("dead row")
+    expect_published(explorer, query=1, fill_value="-1e9")
+    np.testing.assert_allclose(dead, [0, 1, 0, 0, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(leaks("inside out")[:5], 1)
+    assert (leaks("decoder") == 0).all()
+    expect_mask(explorer, preset("causal and padding", TOKENS))
+    option(page, "order of steps", METHODS[2])
+    expect(pressed).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 900])
+def test_mask_and_weights_share_a_screen_and_the_rest_folds(show, width):
+    page = show(MaskEditor(), width=width)
+    for panel in ("mask", "weights"):
+        expect(page.locator(f".panels > .{panel}")).to_be_visible()
+    for panel in ("scores", "masked"):
+        expect(page.locator(f".{panel} .grid")).to_be_hidden()
+    if width == 900:
+        tops = page.locator(".mask .grid, .weights .grid").evaluate_all(
+            "grids => grids.map((g) => g.getBoundingClientRect())"
+        )
+        assert tops[0]["bottom"] == pytest.approx(tops[1]["bottom"], abs=2)
+    more(page)
+    expect(page.locator(".scores .grid")).to_be_visible()
+
+
 def test_a_leak_is_accessible_and_inside_the_window(show):
     page = show(MaskEditor(handed_over=True), theme="dark", width=704)
+    more(page)
     expect_accessible_and_inside(page)
 
 
@@ -263,6 +327,7 @@ def test_eight_long_words_stay_inside_the_window(show, width):
     words = [f"something{index}" for index in range(8)]
     widget = MaskEditor(np.full((8, 8), -4.25), words, convention="additive")
     page = show(widget, width=width)
+    more(page)
     assert overflow(page) == 0
     cut = page.locator(".cell").evaluate_all(
         "cells => cells.filter((c) => c.scrollWidth > c.clientWidth + 1)"

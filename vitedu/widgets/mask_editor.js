@@ -2,6 +2,11 @@
 
 const WORDS = {
   label: "Mask editor",
+  settings: "Settings",
+  settingNames: {
+    "decoder": "decoder", "leak": "leak", "dead row": "dead row",
+    "inside out": "inside out",
+  },
   presets: "Masks to start from",
   presetNames: {
     "none": "none", "padding": "padding", "causal": "causal",
@@ -40,10 +45,10 @@ const WORDS = {
     "integers": "give it unchanged to code that adds it to the scores",
   },
   scoresTitle: "Scores",
-  scoresNote: "How much each query looks for each key. Choose a cell, and "
-    + "change its score.",
+  scoresNote: "How much each query looks for each key.",
   score: "score of “{query}” for “{key}”",
   maskedTitle: "What the softmax gets",
+  maskedHint: "The same scores, after the mask.",
   method: "order of steps",
   methods: {
     "fill before softmax": "fill, softmax",
@@ -89,8 +94,7 @@ const WORDS = {
       + "only grow by 1.",
   },
   weightsTitle: "Weights",
-  weightsNote: "Blue: weight on keys that may be seen. Orange: weight on "
-    + "hidden keys.",
+  weightsNote: "Blue: weight on visible keys. Red: weight on hidden keys.",
   sum: "sum",
   leak: "hidden",
   percent: "{percent}\u00a0%",
@@ -99,9 +103,33 @@ const WORDS = {
   reading: "“{query}” for “{key}”: score {score}, {state}, weight {weight}. "
     + "The weights of “{query}” sum to {sum}; on hidden keys: {leak}. {all}",
   noLeak: "No query puts weight on a hidden key.",
+  loudness: "No query puts weight on a hidden key, and yet hidden scores come "
+    + "through: they decide what each row sums to, here {least} at the least.",
   worst: "Most weight on hidden keys: {leak}, from “{query}”.",
   broken: "Rows that are NaN: {count}. ",
+  more: "Scores, masked scores, and masks for other libraries",
 };
+
+// What a button sets besides the mask, where it differs from a healthy one.
+const SETTINGS = {
+  "decoder": {},
+  "leak": { method: "multiply before softmax", query: 0, key: 0 },
+  "dead row": { fill_value: "-1e9", query: 1, key: 1 },
+  "inside out": { handed_over: true },
+};
+const HEALTHY = {
+  method: "fill before softmax", fill_value: "finfo.min and clear",
+  convention: "vitedu", handed_over: false,
+};
+
+// The mask of a decoder; in "dead row" a row of it sees nothing.
+function settingMask(name, tokens) {
+  const mask = presetMask("causal and padding", tokens);
+  const { query } = SETTINGS[name];
+  const size = tokens.length;
+  if (name === "dead row") mask.fill(0, query * size, (query + 1) * size);
+  return mask;
+}
 
 const TRAITS = [
   "scores", "mask", "method", "fill_value", "convention", "handed_over",
@@ -139,6 +167,9 @@ function maskedText(value, toText) {
 }
 
 const beside = (...controls) => html("div", { class: "beside" }, ...controls);
+const group = (label, buttons) =>
+  html("div", { class: "presets", role: "group", "aria-label": label },
+    ...buttons.map(({ root }) => root));
 
 function render({ model, el }) {
   const frame = explorer(el, "mask-editor", WORDS.label);
@@ -170,6 +201,19 @@ function render({ model, el }) {
     setTraits(model, { scores: send(scores, "float32") });
   }
 
+  function applySetting(name) {
+    setMask(settingMask(name, tokens), { ...HEALTHY, ...SETTINGS[name] });
+  }
+  function isSet(name, mask) {
+    const wanted = { ...HEALTHY, ...SETTINGS[name] };
+    return Object.keys(HEALTHY)
+      .every((trait) => model.get(trait) === wanted[trait])
+      && settingMask(name, tokens).every((seen, at) => seen === mask[at]);
+  }
+
+  const settings = Object.entries(WORDS.settingNames).map(([name, text]) => ({
+    name, root: button(text, () => applySetting(name)),
+  }));
   const presets = Object.entries(WORDS.presetNames).map(([name, text]) => ({
     name, root: button(text, () => setMask(presetMask(name, tokens))),
   }));
@@ -226,6 +270,9 @@ function render({ model, el }) {
   function showControls(state) {
     const { mask, query, key } = state;
     const named = { query: tokens[query], key: tokens[key] };
+    for (const { name, root } of settings) {
+      root.setAttribute("aria-pressed", isSet(name, mask));
+    }
     for (const { name, root } of presets) {
       const same = presetMask(name, tokens).every((seen, at) =>
         seen === mask[at]);
@@ -275,7 +322,7 @@ function render({ model, el }) {
       ? sentence(WORDS.worst, {
         leak: percent(known[worst]), query: tokens[worst],
       })
-      : broken ? "" : WORDS.noLeak;
+      : broken ? "" : loudness(state, sums) ?? WORDS.noLeak;
     const nan = broken ? sentence(WORDS.broken, { count: broken }) : "";
     const said = sentence(WORDS.reading, {
       query: tokens[query], key: tokens[key],
@@ -286,22 +333,32 @@ function render({ model, el }) {
     frame.read(said.trim(), { speak });
   }
 
+  // Multiplied after the softmax, a row sums to less than 1, and what is
+  // missing tells of the hidden scores.
+  function loudness({ method, handedOver, mask }, sums) {
+    if (method !== "multiply after softmax" || handedOver) return undefined;
+    if (mask.every(Boolean)) return undefined;
+    return sentence(WORDS.loudness, { least: twoDigits(Math.min(...sums)) });
+  }
+
   frame.root.append(
-    html("div", { class: "above" },
-      html("div", {
-        class: "presets", role: "group", "aria-label": WORDS.presets,
-      }, ...presets.map(({ root }) => root)), rowButton),
+    html("div", { class: "above" }, group(WORDS.settings, settings)),
     html("div", { class: "panels" },
-      panel("mask", maskTitle, beside(convention.root, handOver.root),
-        matrices.mask.root, noted(WORDS.maskHint)),
-      panel("scores", titled(WORDS.scoresTitle),
-        beside(noted(WORDS.scoresNote), slider.root), matrices.scores.root),
-      panel("masked", titled(WORDS.maskedTitle),
-        beside(method.root, fillValue.root), matrices.masked.root,
-        maskedNote),
+      panel("mask", maskTitle,
+        beside(group(WORDS.presets, presets), slider.root),
+        matrices.mask.root, noted(WORDS.maskHint), rowButton),
       panel("weights", titled(WORDS.weightsTitle),
-        beside(noted(WORDS.weightsNote)), matrices.weights.root)),
+        beside(method.root, fillValue.root), matrices.weights.root,
+        noted(WORDS.weightsNote), maskedNote)),
     ...frame.reading,
+    html("details", { class: "more" },
+      html("summary", { text: WORDS.more }),
+      html("div", { class: "beside" }, convention.root, handOver.root),
+      html("div", { class: "panels" },
+        panel("scores", titled(WORDS.scoresTitle), noted(WORDS.scoresNote),
+          matrices.scores.root),
+        panel("masked", titled(WORDS.maskedTitle), noted(WORDS.maskedHint),
+          matrices.masked.root))),
   );
   update({ speak: false });
   return followTraits(model, TRAITS, update, frame.dispose);
