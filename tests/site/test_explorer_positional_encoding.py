@@ -17,6 +17,11 @@ def slider(page: Page, label: str) -> Locator:
     return page.get_by_label(label, exact=True).first
 
 
+def open_more(page: Page) -> None:
+    """Open what is folded: formula, width, base, length, all pairs."""
+    page.locator(".more > summary").click()
+
+
 def painted(page: Page) -> np.ndarray:
     """Read the table back from its colours, (length, d_model)."""
     pixels = page.locator("canvas.table").first.evaluate(
@@ -27,7 +32,7 @@ def painted(page: Page) -> np.ndarray:
         "node => [node.width, node.height]"
     )
     rgba = np.array(pixels).reshape(height, width, 4)
-    # Amber is negative: it has less blue than green.
+    # Grey is negative: it has less blue than green.
     sign = np.where(rgba[..., 2] < rgba[..., 1], -1, 1)
     return (sign * rgba[..., 3] / 255).T
 
@@ -39,13 +44,14 @@ def test_the_table_is_painted_in_its_numbers(show):
     # A byte holds 255 steps from 0 to 1.
     np.testing.assert_allclose(abs(shown), abs(table), atol=0.6 / 255)
     # What is nearly transparent has no colour to tell the sign by.
-    clear = abs(table) > 0.02
+    clear = abs(table) > 0.1
     np.testing.assert_array_equal(np.sign(shown)[clear], np.sign(table)[clear])
 
 
 def test_keys_move_every_slider(show):
     page = show(PositionalEncoding())
     explorer = explorer_of(page)
+    open_more(page)
     for label, key, name, value in [
         ("position p", "ArrowRight", "position", 21),
         ("position q", "End", "other", 99),
@@ -64,6 +70,7 @@ def test_keys_move_every_slider(show):
 def test_a_shorter_table_takes_the_positions_along(show):
     page = show(PositionalEncoding())
     explorer = explorer_of(page)
+    open_more(page)
     slider(page, "positions N").press("Home")
     expect_published(explorer, length=10, position=9, other=9)
     expect(slider(page, "position p")).to_have_attribute("max", "9")
@@ -109,6 +116,7 @@ def test_the_nearest_position_follows_the_mouse(show, width):
     page.wait_for_timeout(100)
     expect_published(explorer, position=99, other=3)
     # The position itself was held at the edge, not only its picture.
+    open_more(page)
     slider(page, "positions N").press("End")
     expect_published(explorer, length=200, position=99)
 
@@ -166,6 +174,40 @@ def test_both_positions_move_together(show):
     page.get_by_label("p and q move together").uncheck()
     slider(page, "position p").press("ArrowRight")
     expect_published(explorer, position=1, other=30)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "says"),
+    [
+        ("two clocks", ("paper", 4, 10), "every pair this far apart"),
+        ("stopped clock", ("paper", 4, 100_000), "both have the norm 1.41"),
+        ("misprint", ("wrong exponent", 64, 10_000), "have 15.14 to 22.17"),
+        ("paper", ("paper", 64, 10_000), "both have the norm 5.66"),
+    ],
+)
+def test_a_button_sets_a_table_and_the_words_say_what_it_does(
+    show, name, settings, says
+):
+    page = show(PositionalEncoding(d_model=8, formula="rescaled"))
+    explorer = explorer_of(page)
+    reading = page.locator(".vitedu-reading").first
+    expect(reading).to_contain_text("With one token more")
+    button = page.get_by_role("button", name=name)
+    expect(button).to_have_attribute("aria-pressed", "false")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    formula, width, base = settings
+    expect_published(explorer, formula=formula, d_model=width, base=base)
+    expect(reading).to_contain_text(says)
+    expect(reading).not_to_contain_text("With one token more")
+
+
+def test_two_numbers_that_read_the_same_are_said_once(show):
+    page = show(PositionalEncoding())
+    note = page.locator(".top .vitedu-panel-note")
+    expect(note).to_contain_text("It is 32.00 everywhere.")
+    page.get_by_role("button", name="misprint").click()
+    expect(note).to_contain_text("It lies between 28.69 and 36.05.")
 
 
 @pytest.mark.parametrize("formula", ["paper", "wrong exponent"])

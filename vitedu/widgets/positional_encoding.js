@@ -2,6 +2,12 @@
 
 const WORDS = {
   label: "Positional encoding explorer",
+  starts: "Settings to start from",
+  startNames: {
+    paper: "paper", two: "two clocks", stopped: "stopped clock",
+    misprint: "misprint",
+  },
+  more: "more: formula, width, base, length, and all pairs of positions",
   formula: "formula",
   formulas: {
     "paper": "paper: exponent 2i/d",
@@ -22,7 +28,11 @@ const WORDS = {
   curvesTitle: "Dot product with p and with q",
   places: "position x",
   curvesNote: "Dashed: the dot product of each position with itself, its "
-    + "squared norm. It lies between {low} and {high}.",
+    + "squared norm. {norms}.",
+  squaredNorms: {
+    same: "It is {low} everywhere",
+    apart: "It lies between {low} and {high}",
+  },
   offsetTitle: "Dot product over the offset",
   offset: "offset, in either direction",
   offsetNote: "Lines: pairs with p or q. Shaded: all pairs. Dashed: the "
@@ -32,9 +42,25 @@ const WORDS = {
     + "full turn takes.",
   pair: "pair {pair}",
   wavelength: "λ {wavelength}",
-  reading: "Offset {offset}: dot product {dot}; all pairs with this offset "
-    + "give {low} to {high}. Norms of p and q: {norm} and {otherNorm}. With "
-    + "one token more in the sentence, the encoding of p moves by {moved}.",
+  reading: "Offset {offset}: dot product {dot}; {others}. {norms}.",
+  moved: " With one token more in the sentence, the encoding of p moves by "
+    + "{moved}.",
+  allPairs: {
+    same: "every pair this far apart has the same",
+    apart: "pairs this far apart have {low} to {high}",
+  },
+  bothNorms: {
+    same: "p and q both have the norm {low}",
+    apart: "p has the norm {low}, q {high}",
+  },
+};
+
+// What the buttons set: the paper's table, and three that fail.
+const STARTS = {
+  paper: { formula: "paper", d_model: 64, base: 10_000 },
+  two: { formula: "paper", d_model: 4, base: 10 },
+  stopped: { formula: "paper", d_model: 4, base: 100_000 },
+  misprint: { formula: "wrong exponent", d_model: 64, base: 10_000 },
 };
 
 const TRAITS = [
@@ -43,6 +69,12 @@ const TRAITS = [
 
 const fixed = (number) =>
   number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
+
+// Two numbers that read the same are said once.
+function saidOf({ same, apart }, first, second) {
+  const [low, high] = [fixed(first), fixed(second)];
+  return sentence(low === high ? same : apart, { low, high });
+}
 
 function render({ model, el }) {
   const frame = explorer(el, "positional-encoding", WORDS.label);
@@ -102,6 +134,10 @@ function render({ model, el }) {
     other: ofPosition("other"),
     together: checkbox(WORDS.together, choose("together")),
   };
+  const starts = Object.entries(STARTS).map(([name, traits]) => ({
+    traits,
+    root: button(WORDS.startNames[name], () => setTraits(model, traits)),
+  }));
   let table;
   let made;
 
@@ -118,6 +154,10 @@ function render({ model, el }) {
     controls.other.setMax(length - 1);
     for (const [name, { set }] of Object.entries(controls)) {
       set(model.get(name));
+    }
+    for (const { traits, root } of starts) {
+      root.setAttribute("aria-pressed", Object.entries(traits)
+        .every(([name, value]) => model.get(name) === value));
     }
     const last = length - 1;
     const p = Math.min(model.get("position"), last);
@@ -140,29 +180,41 @@ function render({ model, el }) {
   function say({ norms, smallest, largest }, values, distance, speak) {
     const squares = norms.map((norm) => norm ** 2);
     write(curvesNote, sentence(WORDS.curvesNote, {
-      low: fixed(Math.min(...squares)), high: fixed(Math.max(...squares)),
+      norms: saidOf(WORDS.squaredNorms, Math.min(...squares),
+        Math.max(...squares)),
     }));
-    frame.read(sentence(WORDS.reading, {
+    const reading = sentence(WORDS.reading, {
       offset: String(values.offset).replace("-", "−"),
-      dot: fixed(values.dotProduct), low: fixed(smallest[distance]),
-      high: fixed(largest[distance]), norm: fixed(values.norm),
-      otherNorm: fixed(values.otherNorm), moved: fixed(values.moved),
-    }), { speak });
+      dot: fixed(values.dotProduct),
+      others: saidOf(WORDS.allPairs, smallest[distance], largest[distance]),
+      norms: saidOf(WORDS.bothNorms, values.norm, values.otherNorm),
+    });
+    const moved = fixed(values.moved);
+    frame.read(
+      reading + (moved === fixed(0) ? "" : sentence(WORDS.moved, { moved })),
+      { speak },
+    );
   }
 
-  const { together, ...others } = controls;
+  const { together, position, other, ...others } = controls;
+  const rootsOf = (some) => Object.values(some).map(({ root }) => root);
   frame.root.append(
-    html("div", { class: "vitedu-controls" },
-      ...Object.values(others).map(({ root }) => root)),
-    html("div", { class: "below" }, together.root, noted(WORDS.hint)),
-    html("div", { class: "panels" },
-      panel("top", html("div", { class: "head" },
-        titled(WORDS.tableTitle), colourKey()), top.root, curvesNote),
-      panel("clock-panel", titled(WORDS.clocksTitle),
-        noted(WORDS.clocksNote), dials.root),
+    html("div", {
+      class: "starts", role: "group", "aria-label": WORDS.starts,
+    }, ...rootsOf(starts)),
+    html("div", { class: "vitedu-controls" }, position.root, other.root,
+      together.root),
+    panel("clock-panel", titled(WORDS.clocksTitle), noted(WORDS.clocksNote),
+      dials.root),
+    ...frame.reading,
+    panel("top", html("div", { class: "head" },
+      titled(WORDS.tableTitle), colourKey()), top.root, curvesNote),
+    html("details", { class: "more" },
+      html("summary", { text: WORDS.more }),
+      html("div", { class: "vitedu-controls" }, ...rootsOf(others)),
+      noted(WORDS.hint),
       panel("offsets", titled(WORDS.offsetTitle), noted(WORDS.offsetNote),
         offsets.root)),
-    ...frame.reading,
   );
   const widths = followWidths(
     [top.root, offsets.root.parentNode], () => update({ speak: false }),

@@ -12,8 +12,8 @@ const TAG = 11;
 const SLOP = 6;
 // In front of a background of either theme; the nearer to 0 a value is, the
 // more of the background shows.
-const POSITIVE = [184, 62, 134];
-const NEGATIVE = [184, 126, 22];
+const POSITIVE = [118, 88, 212];
+const NEGATIVE = [122, 116, 100];
 
 // Paints a column of a picture that is `width` pixels wide. The loop is a
 // function of its own for the browser, as in the maths.
