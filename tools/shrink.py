@@ -22,13 +22,17 @@ from posixpath import dirname, join, normpath
 
 import tinycss2
 from fontTools import subset
+from fontTools.varLib.instancer import instantiateVariableFont
 from PIL import Image
 
 from vitedu.atomic_files import write_whole
 
 STAMP = ".shrunk"
 JOINED, SETTINGS = "joined", "settings"
-FONTS = ("vendor/fontawesome/webfonts/*.woff2", "katex/fonts/*.woff2")
+ICONS = ("vendor/fontawesome/webfonts/*.woff2",)
+LETTERS = ("katex/fonts/*.woff2", "fonts/*/*.woff2")
+# The strokes of letters that the style sheets ask for.
+THINNEST, BOLDEST = 400, 700
 SHEET = re.compile(
     r'(?<!<noscript>)<link [^>]*rel="stylesheet"[^>]*'
     r'href="([^"]*?)_static/([^"?]+)[^>]*>\s*'
@@ -120,8 +124,9 @@ def shrink(site: Path) -> None:
             continue
         numbers = CHARACTER.findall(sheet.read_text("utf-8"))
         icons.update(chr(int(number, 16)) for number in numbers)
-    for fonts, characters in zip(FONTS, (icons, used.characters), strict=True):
-        shrink_fonts(static.glob(fonts), characters)
+    for folders, characters in ((ICONS, icons), (LETTERS, used.characters)):
+        for fonts in folders:
+            shrink_fonts(static.glob(fonts), characters)
     for drawing in site.glob("_images/*.svg"):
         write(drawing, PHOTOGRAPH.sub(_as_jpeg, drawing.read_text("utf-8")))
     write(stamp, state(site))
@@ -285,7 +290,7 @@ def selectors(prelude: list) -> list[str]:
 
 
 def shrink_fonts(fonts: Iterable[Path], characters: set[str]) -> None:
-    """Leave out the glyphs of all other characters.
+    """Leave out the glyphs of all other characters, and other strokes.
 
     A glyph that is gone is back after the next build: Sphinx copies each
     font that is not as it was.
@@ -298,6 +303,9 @@ def shrink_fonts(fonts: Iterable[Path], characters: set[str]) -> None:
         subsetter = subset.Subsetter(options)
         subsetter.populate(text="".join(characters))
         subsetter.subset(font)
+        if "fvar" in font:
+            strokes = {"wght": (THINNEST, BOLDEST)}
+            instantiateVariableFont(font, strokes, inplace=True)
         lighter = io.BytesIO()
         subset.save_font(font, lighter, options)
         write_whole(path, lighter.getvalue())

@@ -27,34 +27,10 @@ addEventListener("DOMContentLoaded", () => {
   document.fonts.addEventListener("loadingdone", () => mark([...seen]));
 });
 
-// The list of sections shows which one is read, where there is room for it.
-// Bootstrap looks for this mark when the page is loaded, and asks for the
-// place of every section, which would have a phone lay out all of them.
-addEventListener("DOMContentLoaded", () => {
-  if (matchMedia("(min-width: 1200px)").matches) {
-    document.body.dataset.bsSpy = "scroll";
-  }
-});
-
-// Tells the style sheet when the browser knows the heights of all sections.
-// With another width they are others.
-addEventListener("load", async () => {
-  "use strict";
-
-  const RESTS_MS = 500;
-  const { classList } = document.documentElement;
-  let [width, timer] = [];
-
-  function wait() {
-    if (innerWidth === width) return;
-    width = innerWidth;
-    classList.remove("laid-out");
-    clearTimeout(timer);
-    timer = setTimeout(() => classList.add("laid-out"), RESTS_MS);
-  }
-  await document.fonts.ready;
-  addEventListener("resize", wait);
-  wait();
+// The contents close when they lead to a section of the page itself.
+addEventListener("click", ({ target }) => {
+  const panel = target.closest?.("#contents");
+  if (panel && target.closest("a[href^='#']")) panel.hidePopover();
 });
 
 // Excerpts of what was found are fetched, which a browser forbids on disk.
@@ -79,7 +55,9 @@ if (location.protocol === "file:") {
 
 // The theme's button for paper; its own script stands in an attribute.
 addEventListener("click", ({ target }) => {
-  if (target.closest(".btn-download-pdf-button")) print();
+  if (!target.closest(".btn-download-pdf-button")) return;
+  document.querySelector("#contents").hidePopover();
+  print();
 });
 
 // What leads into a fold opens it: an address, or a link on the page. On paper

@@ -8,3 +8,16 @@
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   root.theme = root.mode === "auto" ? (dark ? "dark" : "light") : mode;
 }
+
+// Asks for the letters of the text ahead of the styles that name them; on a
+// disk a browser takes that for a request to another host.
+if (location.protocol !== "file:") {
+  const serif = "source-serif-4/source-serif-4-latin-wght-normal.woff2";
+  document.head.append(Object.assign(document.createElement("link"), {
+    rel: "preload",
+    as: "font",
+    type: "font/woff2",
+    crossOrigin: "",
+    href: new URL(`fonts/${serif}`, document.currentScript.src),
+  }));
+}

@@ -3,7 +3,6 @@
 import re
 import threading
 from importlib.metadata import distribution
-from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
@@ -165,7 +164,7 @@ def test_the_site_works_in_a_folder_of_a_host(below, browser):
 def test_everything_shipped_has_an_owner_and_a_licence(site, root):
     listed = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))
     owned = {
-        f"{Path(library['folder']).name}/{file}"
+        f"{library['folder'].removeprefix('book/web/')}/{file}"
         for library in listed.values()
         for file in library["files"]
     }

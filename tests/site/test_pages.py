@@ -12,12 +12,6 @@ from playwright.sync_api import expect
 PHONE = {"width": 390, "height": 844}
 # What Google calls good is below 0.1.
 LARGEST_SHIFT = 0.02
-LONG = "chapters/06-residuals-norms-feed-forward.html"
-FIRST = "why-can-more-layers-be-worse"
-DRAWN = """(id) => document.querySelector(`#${id} p`)
-  .checkVisibility({ contentVisibilityAuto: true })"""
-IS_AT = """([id, y]) => Math.abs(
-  document.getElementById(id).getBoundingClientRect().y - y) < 40"""
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)
@@ -66,8 +60,9 @@ def expect_one_heading_that_names_the_page(page) -> None:
     """Compare the one visible heading with the page's title."""
     headings = page.locator("h1:visible")
     expect(headings).to_have_count(1)
-    name = headings.inner_text().rstrip("#").strip()
-    assert page.title().startswith(name)
+    # The number of a chapter is above its title.
+    name = " ".join(headings.inner_text().rstrip("#").split())
+    assert page.title().startswith(name.replace(" .", "."))
 
 
 def expect_drawn_formulas(page) -> None:
@@ -162,46 +157,6 @@ def expect_nothing_wider_than_the_phone(page) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_desktop_draws_what_is_near_and_finds_what_is_far(open_page):
-    page = open_page(LONG)
-    height = "document.documentElement.scrollHeight"
-    of_all = page.evaluate(height)
-    page.locator("html.laid-out").wait_for()
-    assert page.evaluate(height) == pytest.approx(of_all, rel=0.01)
-    assert page.evaluate(DRAWN, FIRST)
-    assert not page.evaluate(DRAWN, "exercises")
-    places = page.locator(".bd-article section section[id]").evaluate_all(
-        "sections => sections.map(({ id }) => id)"
-    )
-    assert "exercises" in places
-    for place in places:
-        page.evaluate("id => { scrollTo(0, 0); location.hash = id; }", place)
-        page.wait_for_function(
-            """(id) => {
-              const { scrollHeight } = document.documentElement;
-              const { top } = document.getElementById(id)
-                .getBoundingClientRect();
-              return (0 <= top && top < 100)
-                || scrollY + innerHeight >= scrollHeight - 1;
-            }""",
-            arg=place,
-        )
-    assert not page.evaluate(DRAWN, FIRST)
-    # In another width the heights are others: all are laid out once more.
-    page.evaluate(
-        f"""(id) => {{
-          const drawn = {DRAWN};
-          new MutationObserver(([{{ target }}]) => {{
-            if (target.classList.contains("laid-out")) return;
-            globalThis.drawnAnew = drawn(id);
-          }}).observe(document.documentElement, {{ attributes: true }});
-        }}""",
-        FIRST,
-    )
-    page.set_viewport_size({"width": 1000, "height": 900})
-    page.wait_for_function("globalThis.drawnAnew")
-
-
 def test_columns_keep_their_places_while_rows_arrive(open_page):
     page = open_page("book/notation.html")
     tables = page.locator("table:has(.katex)")
@@ -241,22 +196,6 @@ def test_lists_of_the_index_keep_their_places_while_it_arrives(
         } }"""
     )
     assert rows.evaluate_all(places) == pytest.approx(whole, abs=1)
-
-
-@pytest.mark.parametrize("place", ["exercises", "summary"])
-def test_a_phone_draws_what_is_near_and_finds_what_is_far(open_page, place):
-    page = open_page(f"{LONG}#{place}", **PHONE)
-    assert page.evaluate(DRAWN, place)
-    assert not page.evaluate(DRAWN, FIRST)
-    heading = page.locator(f"#{place}")
-    assert 0 <= heading.bounding_box()["y"] < 100
-    # What is read stays where it is while what is above gets its height.
-    heading.hover()
-    before = heading.bounding_box()["y"]
-    for turn in range(1, 9):
-        page.mouse.wheel(0, -400)
-        page.wait_for_function(IS_AT, arg=[place, before + 400 * turn])
-    assert abs(heading.bounding_box()["y"] - before - 8 * 400) < 40
 
 
 @pytest.mark.parametrize(
@@ -301,22 +240,6 @@ def test_wide_formula_scrolls_and_takes_the_focus(open_page):
     page.wait_for_function("node => node.scrollLeft > 0", arg=wide)
 
 
-def test_icons_are_drawn_by_the_web_font(open_page):
-    page = open_page("book/index.html")
-    icon = page.locator(".search-button-field i")
-    expect(icon).to_be_visible()
-    content = icon.evaluate("n => getComputedStyle(n, '::before').content")
-    assert content.strip('"') == "\uf002"
-    assert page.evaluate(
-        """async () => {
-          await document.fonts.ready;
-          return [...document.fonts].some((font) =>
-            font.family.includes("Font Awesome")
-            && font.status === "loaded");
-        }"""
-    )
-
-
 @pytest.mark.parametrize("from_disk", [False, True], ids=["served", "disk"])
 def test_search_finds_a_word(open_page, from_disk):
     page = open_page("book/index.html", from_disk=from_disk)
@@ -353,5 +276,5 @@ def test_page_reads_without_scripts(browser, site):
     page.goto(site.url(PAGES[0]))
     expect(page.locator("h1:visible")).to_have_count(1)
     color = "node => getComputedStyle(node).backgroundColor"
-    assert page.locator("body").evaluate(color) == "rgb(255, 255, 255)"
+    assert page.locator("body").evaluate(color) == "rgb(255, 253, 249)"
     context.close()

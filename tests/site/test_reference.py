@@ -6,7 +6,6 @@ from collections import Counter
 
 import pytest
 from pages import PAGES, ROOT, read
-from playwright.sync_api import expect
 from vitedu_book.code_map import direct, rooms
 from vitedu_book.library import builds_on, index
 
@@ -143,18 +142,10 @@ def test_an_arrow_is_what_does_not_follow_from_others():
 
 
 def test_objects_are_in_the_contents_of_the_page(open_page):
-    entries = open_page(ATTENTION).locator("nav.page-toc a:visible")
+    page = open_page(ATTENTION)
+    page.get_by_role("button", name="Contents").click()
+    entries = page.locator("nav.page-toc a:visible")
     assert "causal_mask()" in entries.all_inner_texts()
-
-
-def test_pages_of_the_reference_fold_in_the_sidebar(open_page):
-    page = open_page("book/index.html")
-    # Chapters have numbers, and one of them is about decoding, too.
-    name = re.compile(r"^\s*Decoding\s*$")
-    pages = page.locator(".bd-sidebar-primary a", has_text=name)
-    expect(pages).not_to_be_visible()
-    page.get_by_label("Pages of this part").press("Enter")
-    expect(pages).to_be_visible()
 
 
 def test_source_of_an_object_is_one_click_away(open_page):

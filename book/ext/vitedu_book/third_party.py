@@ -72,7 +72,9 @@ def copy_licences(app: Sphinx, exception: Exception | None) -> None:
     for package in map(distribution, PACKAGES):
         texts[package.metadata["Name"]] = _licence(package)
     for name, text in texts.items():
-        Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")
+        path = Path(folder, f"{name}.txt")
+        path.parent.mkdir(parents=True, exist_ok=True)  # "@scope/name"
+        path.write_text(text, encoding="utf-8")
 
 
 def _licence(package: Distribution) -> str:
