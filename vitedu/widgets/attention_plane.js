@@ -27,7 +27,7 @@ const WORDS = {
 const REACH = 4.4;
 const SIDE = 320;
 const MAX_LENGTH = 4;
-const DEGREES_PER_SECOND = 15;
+const DEGREES_PER_SECOND = 6;
 const THICKEST = 14;
 
 const across = (x) => (SIDE * (x + REACH)) / (2 * REACH);
