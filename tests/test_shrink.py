@@ -175,6 +175,16 @@ def test_a_photograph_becomes_lighter_and_looks_the_same(site):
     assert np.abs(error).mean() < 3
 
 
+def test_a_photograph_within_a_page_becomes_lighter_too(site):
+    page = site / "index.html"
+    drawing = (site / "_images" / "a.svg").read_text("utf-8")
+    page.write_text(page.read_text("utf-8") + drawing, "utf-8")
+    shrink.shrink(site)
+    text = page.read_text("utf-8")
+    assert "data:image/jpeg;base64" in text
+    assert "data:image/png;base64" not in text
+
+
 @pytest.mark.parametrize(("size", "alpha"), [(200, 254), (20, 255)])
 def test_what_is_small_or_transparent_stays_exact(site, size, alpha):
     values = photograph(size)

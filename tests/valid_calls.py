@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
+from matplotlib.figure import Figure
 from PIL import Image
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -59,7 +60,14 @@ from vitedu.analysis import (
     leaks,
     memory,
 )
-from vitedu.book import notebook, page_weights, plots, progress, proofs
+from vitedu.book import (
+    figures,
+    notebook,
+    page_weights,
+    plots,
+    progress,
+    proofs,
+)
 from vitedu.data import (
     canvases,
     digits,
@@ -1096,6 +1104,14 @@ CALLS = {
         image_size=(4, size()),
         crop_pct=(1.0, both(number(above=0), values(1.1, 1e-300))),
         normalisation=(photographs.IMAGENET, not_a()),
+    ),
+    "book.figures.drawing": call(
+        figures.drawing,
+        figure=(Figure(figsize=(1, 1)), not_a(Figure)),
+        phone=(False, boolean()),
+    ),
+    "book.figures.for_phone": call(
+        figures.for_phone, figure=(Figure(figsize=(1, 1)), not_a(Figure))
     ),
     "book.plots.new_figure": call(
         plots.new_figure,

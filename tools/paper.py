@@ -23,6 +23,7 @@ DROPPED = (
     "a.headerlink",
     "script:not([type$='widget-view+json'])",
     "details.above-input",
+    "figcaption > details.code",
     "p:has(> a[download])",
     ".vitedu-folded",
     ".vitedu-show",
@@ -81,10 +82,31 @@ def read(site: Path, page: str) -> Tag:
     for tick in section.select("button.tick"):
         tick.name = "span"
         del tick["type"], tick["popovertarget"]
+    as_files(section)
+    for caption in section.select("figcaption"):
+        if not caption.get_text(strip=True):
+            caption.decompose()
     for image in section.select("img"):
         del image["loading"]  # nobody scrolls to it
     _put_answers_last(section)
     return section
+
+
+def as_files(section: Tag) -> None:
+    """Put the files of the drawings in the place of the drawings.
+
+    Their colours are those of a light page.
+    """
+    for drawings in section.select(".drawings"):
+        svg = drawings.svg
+        image = _html("<img>")
+        image.attrs = {
+            "alt": svg["aria-label"],
+            "src": svg["data-file"],
+            "width": svg["width"],
+            "height": svg["height"],
+        }
+        drawings.replace_with(image)
 
 
 def link(

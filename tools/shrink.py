@@ -109,7 +109,7 @@ def shrink(site: Path) -> None:
     static = site / "_static"
     # The theme leaves a template of its own in that folder.
     pages = {
-        page: without_inline_scripts(page.read_text("utf-8"), static)
+        page: lighter(without_inline_scripts(page.read_text("utf-8"), static))
         for page in {*site.rglob("*.html")} - {*static.rglob("*.html")}
     }
     used = read_site(pages.values(), static)
@@ -128,7 +128,7 @@ def shrink(site: Path) -> None:
         for fonts in folders:
             shrink_fonts(static.glob(fonts), characters)
     for drawing in site.glob("_images/*.svg"):
-        write(drawing, PHOTOGRAPH.sub(_as_jpeg, drawing.read_text("utf-8")))
+        write(drawing, lighter(drawing.read_text("utf-8")))
     write(stamp, state(site))
 
 
@@ -309,6 +309,11 @@ def shrink_fonts(fonts: Iterable[Path], characters: set[str]) -> None:
         lighter = io.BytesIO()
         subset.save_font(font, lighter, options)
         write_whole(path, lighter.getvalue())
+
+
+def lighter(text: str) -> str:
+    """Return a drawing, or a page with drawings, with photographs as JPEG."""
+    return PHOTOGRAPH.sub(_as_jpeg, text)
 
 
 def _as_jpeg(found: re.Match[str]) -> str:

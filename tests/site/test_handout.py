@@ -126,7 +126,9 @@ def test_links_can_be_followed(printed):
 
 
 def test_every_figure_is_there(printed, on_paper, tmp_path):
+    drawings = printed.site.select("svg.drawing")
     alts = [image["alt"] for image in printed.site.select("img")]
+    alts += [drawing["aria-label"] for drawing in drawings]
     root = printed.pdf.trailer["/Root"]["/StructTreeRoot"]
     found = [e.get("/Alt") for e in below(root) if e.get("/S") == "/Figure"]
     assert alts

@@ -7,6 +7,8 @@ import re
 from bs4 import BeautifulSoup, NavigableString, SoupStrainer, Tag
 from vitedu_book.deeper import unfold
 
+from tools.paper import as_files
+
 # A sentence ends before a capital, a digit, a quotation or an element.
 _END = re.compile(
     r"(?:(?<=[.?!])|(?<=[.?!][\"\u201d\u2019)]))(?<!e\.g\.)(?<!i\.e\.)"
@@ -31,6 +33,10 @@ def cleaned(page: str) -> Tag:
         after.unwrap()
     for mark in chapter.select(_OF_A_PAGE):
         mark.decompose()
+    as_files(chapter)
+    for figure in chapter.select("figure.figure"):
+        figure.figcaption.decompose()
+        figure.unwrap()
     for tag in chapter.find_all(True):
         if tag.name != "section":
             tag.attrs.pop("id", None)

@@ -14,11 +14,14 @@ from typing import Any
 import matplotlib_inline.backend_inline as inline
 import numpy as np
 import torch
+from IPython import get_ipython
 from IPython.display import Markdown, display
+from matplotlib.figure import Figure
 
 from vitedu import require
 from vitedu.book import plots
 from vitedu.book.choices import check_choices, choice_box
+from vitedu.book.figures import drawing
 from vitedu.training.devices import choose_device
 
 _FOLDED = "What comes next unfolds when you have chosen."
@@ -62,11 +65,20 @@ def set_up(seed: int = 0, device: str = "cpu") -> None:
     torch.set_num_threads(1)
     plots.use_style()
     inline.set_matplotlib_formats("svg")
+    if (shell := get_ipython()) is not None:
+        formatters = shell.display_formatter.formatters
+        formatters["image/svg+xml"].for_type(Figure, _shown)
 
 
 def is_live() -> bool:
     """Tell whether a person runs the notebook, not a build of the book."""
     return "VITEDU_BUILD" not in os.environ
+
+
+def _shown(figure: Figure) -> tuple[str, dict[str, str]]:
+    """Return a figure as a drawing; it is dark, and has no ground."""
+    text = drawing(figure, phone=not is_live())
+    return text, {"needs_background": "light"}
 
 
 def source(obj: Any) -> Markdown:

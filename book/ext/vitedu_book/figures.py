@@ -1,0 +1,161 @@
+"""Figures stand in the page, so that they have the colours of its theme.
+
+A drawing of `vitedu.book.figures` comes as a picture in a file, which a page
+cannot colour. It is put into the text of the page, and keeps the address of
+its file for what is made of the site: e-book, paper and slides. What the cell
+has in its metadata as `caption` stands below it, and the cell's code behind a
+small link.
+"""
+
+import re
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from docutils import nodes
+from markdown_it import MarkdownIt
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from vitedu.book.figures import DRAWING, PHONE
+
+IMAGE = re.compile(
+    r'<img [^>]*\bsrc="(?P<src>[^"]*_images/(?P<name>[^"/]+\.svg))"[^>]*>'
+)
+ALT = re.compile(r'\balt="([^"]*)"')
+NESTED = re.compile(rf'<svg (?=[^>]*class="{PHONE}").*?</svg>', re.DOTALL)
+# Pixels between the two widths; labels may stand out a little.
+WIDER = 830
+NAMED = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+def setup(app: Sphinx) -> None:
+    """Caption the figures, then put them into the page."""
+    app.add_post_transform(Captions)
+    app.connect("html-page-context", put_in)
+
+
+class Captions(SphinxPostTransform):
+    """Put a cell that shows a figure, and hides its code, into a figure."""
+
+    # After MyST-NB has chosen what to show (4), before it folds code (199).
+    default_priority = 190
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Work on the cells of a page."""
+        for cell in list(self.document.findall(_is_cell)):
+            caption = cell.get("cell_metadata", {}).get("caption", "")
+            hides = cell.get("hide_mode") == "input"
+            if len(cell) == 2 and (caption or hides):
+                _caption(cell, caption, hides)
+            for picture in cell.findall(nodes.image):
+                if _is_wide(Path(self.env.srcdir, picture["uri"])):
+                    cell["classes"].append("wide-figure")
+
+
+def _is_cell(node: nodes.Node) -> bool:
+    return (
+        isinstance(node, nodes.container)
+        and node.get("nb_element") == "cell_code"
+    )
+
+
+def _is_wide(file: Path) -> bool:
+    """Say whether a file is a drawing that is wider than the text."""
+    if file.suffix != ".svg" or not file.is_file():
+        return False
+    head = file.read_text(encoding="utf-8")[:400]
+    return f'class="{DRAWING}"' in head and _width(head) > WIDER
+
+
+def _width(drawing: str) -> int:
+    return int(re.search(r'width="(\d+)"', drawing)[1])
+
+
+def _caption(cell: nodes.container, caption: str, hides: bool) -> None:
+    code, output = cell
+    pictures = [*output.findall(nodes.image)]
+    if not pictures:
+        return
+    picture = pictures[-1]
+    while picture.parent is not output:
+        picture = picture.parent
+    place = output.index(picture)
+    before, after = output[:place], output[place + 1 :]
+    words = MarkdownIt("commonmark").renderInline(caption)
+    start = [_raw('<figure class="figure">')]
+    end = [_raw(f"<figcaption><p>{words}</p>" if words else "<figcaption>")]
+    if hides:
+        del cell["hide_mode"]
+        end.append(_raw('<details class="code"><summary>code</summary>'))
+        end += [code, _raw("</details>")]
+    else:
+        start.insert(0, code)
+    end.append(_raw("</figcaption></figure>"))
+    cell.children = []
+    cell += [*_outputs(before), *start, *_outputs([picture]), *end]
+    cell += _outputs(after)
+
+
+def _outputs(parts: list[nodes.Node]) -> list[nodes.Node]:
+    if not parts:
+        return []
+    box = nodes.container(
+        nb_element="cell_code_output", classes=["cell_output"]
+    )
+    box += parts
+    return [box]
+
+
+def _raw(text: str) -> nodes.raw:
+    return nodes.raw("", text, format="html")
+
+
+def put_in(
+    app: Sphinx,
+    pagename: str,
+    templatename: str,
+    context: dict[str, Any],
+    doctree: Any,
+) -> None:
+    """Put the drawings of a page into its text."""
+    sources = {name: path for path, name in app.builder.images.items()}
+    number = count(1)
+
+    def drawing(found: re.Match[str]) -> str:
+        path = Path(app.srcdir, sources[unquote(found["name"])])
+        text = path.read_text(encoding="utf-8")
+        if f'class="{DRAWING}"' not in text:
+            return found[0]
+        alt = ALT.search(found[0])
+        return inline(
+            text, f"d{next(number)}", alt[1] if alt else "", found["src"]
+        )
+
+    context["body"] = IMAGE.sub(drawing, context.get("body", ""))
+
+
+def inline(text: str, name: str, alt: str, file: str) -> str:
+    """Return a drawing as part of a page.
+
+    Args:
+        text: The SVG.
+        name: Unique on the page; names within the drawing begin with it.
+        alt: What it shows, escaped for HTML.
+        file: The address of the SVG.
+    """
+    text = NAMED.sub(rf"\g<1>{name}", text[text.index("<svg") :])
+    phone = ""
+    if nested := NESTED.search(text):
+        phone = nested[0].replace(' display="none"', "")
+        text = text.replace(nested[0], "")
+    label = f'role="img" aria-label="{alt}"'
+    wide = " drawing-wide" if _width(text) > WIDER else ""
+    return (
+        f'<div class="drawings{wide}">'
+        + text.replace("<svg ", f'<svg {label} data-file="{file}" ', 1)
+        + phone.replace("<svg ", f"<svg {label} ", 1)
+        + "</div>"
+    )
