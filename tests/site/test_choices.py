@@ -29,13 +29,13 @@ FOLLOWING = """box => {
   const after = box.closest(".cell").nextElementSibling;
   if (!after?.matches(".vitedu-after")) return [];
   return [...after.children].filter((one) => one.textContent.trim()
-    && !one.matches(".cell") && one.localName !== "script").map(
+    && !one.matches(".vitedu-after, script")).map(
     (one) => one.checkVisibility());
 }"""
 
 
 def outputs(box: Locator) -> list[bool]:
-    """Return for each paragraph that a box folds whether it can be seen."""
+    """Return for each thing that a box folds whether it can be seen."""
     return box.evaluate(FOLLOWING)
 
 
