@@ -7,7 +7,8 @@ from pages import PAGES, ROOT
 
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
 PAGE = "chapters/05-multi-head-attention.html"
-# The drawing that is seen, how wide it is, and the height of its letters.
+# The drawing that is seen, and the height of its letters; exponents, which are
+# parts of a text, may be smaller.
 SHOWN = """() => [...document.querySelectorAll(".drawings")].flatMap((box) => {
   const seen = [...box.querySelectorAll(":scope > svg")].filter(
     (svg) => svg.getBoundingClientRect().width);
@@ -15,7 +16,7 @@ SHOWN = """() => [...document.querySelectorAll(".drawings")].flatMap((box) => {
     kind: svg.getAttribute("class"),
     label: svg.getAttribute("aria-label"),
     right: svg.getBoundingClientRect().right,
-    sizes: [...svg.querySelectorAll("[font-size]")].map((text) =>
+    sizes: [...svg.querySelectorAll("text[font-size]")].map((text) =>
       parseFloat(text.getAttribute("font-size")) * svg.getScreenCTM().a),
   }));
 })"""
@@ -80,4 +81,4 @@ def test_the_code_of_a_figure_opens_from_a_small_link(open_page):
     caption = figure.locator("figcaption").bounding_box()
     inside = code.bounding_box()
     assert inside["y"] >= link.bounding_box()["y"] + 10
-    assert inside["width"] >= caption["width"] - 2
+    assert inside["width"] >= caption["width"] - 10
