@@ -25,6 +25,7 @@ ROOT = Path(__file__).parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
 # What the pages of the site use and the slides, too.
 SHARED = (
+    "fonts",
     "katex",
     "katex-math.css",
     "pygments.css",
