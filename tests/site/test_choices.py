@@ -75,8 +75,8 @@ def test_each_option_is_answered(open_page, site, path):
     assert len(questions) == 5
     for box in questions:
         choose_each_option(page, box)
-    contents = page.locator("#pst-page-toc-nav")
-    assert "Five questions" in contents.inner_text()
+    contents = page.locator("a.nav-link[href='#five-questions']")
+    assert "Five questions" in contents.first.text_content()
     links = page.locator("#five-questions a[download]").all()
     assert len(links) == 2
     for link in links:
