@@ -18,8 +18,9 @@ from markdown_it import MarkdownIt
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-from vitedu.book.figures import DRAWING, PHONE
-
+# The classes that `vitedu.book.figures` gives its drawings. The extension is
+# loaded before the library of its book is known, so it must not import it.
+DRAWING, PHONE = "drawing", "drawing-phone"
 IMAGE = re.compile(
     r'<img [^>]*\bsrc="(?P<src>[^"]*_images/(?P<name>[^"/]+\.svg))"[^>]*>'
 )
