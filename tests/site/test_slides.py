@@ -196,7 +196,7 @@ def test_the_speaker_has_a_window(open_deck):
     )
     with page.expect_popup() as popup:
         page.keyboard.press("s")
-    notes = popup.value.locator(".speaker-controls-notes .value")
+    notes = popup.value.locator(".speaker-controls-notes > .value")
     expect(notes).to_contain_text("The dot product of the query")
 
 
@@ -225,7 +225,7 @@ def test_a_deck_works_under_the_policy_of_a_host(folder, browser):
         frame = popup.value.frame_locator("#current-slide iframe")
         expect(frame.locator("section.present h1")).to_be_visible()
         page.keyboard.press("ArrowRight")
-        notes = popup.value.locator(".speaker-controls-notes .value")
+        notes = popup.value.locator(".speaker-controls-notes > .value")
         expect(notes).not_to_be_empty()
         # A style of the window's own text is in force.
         expect(popup.value.locator("#current-slide")).to_have_css(
