@@ -95,13 +95,16 @@ def least_difference(colors, sight):
 
 
 def palette(theme):
-    """Return the colours of the concepts in the style sheet of the figures."""
-    css = (ROOT / "book/web/figures.css").read_text(encoding="utf-8")
+    """Return the colours of the figures in the style sheet of the site."""
+    css = (ROOT / "book/web/book.css").read_text(encoding="utf-8")
     blocks = dict(zip(("light", "dark"), css.split("{")[1:3], strict=True))
-    found = re.findall(
-        r"--f-([a-z-]+): (?:var\(--[a-z-]+, )?(#\w+)", blocks[theme]
-    )
-    return {name.replace("-", " "): color for name, color in found}
+    found = dict(re.findall(r"--([a-z-]+): (#\w+);", blocks[theme]))
+    found["wrong"] = found["bad"]
+    return {
+        name: found[name.replace(" ", "-")]
+        for name in plots.COLORS
+        if name != "baseline"
+    }
 
 
 @pytest.mark.parametrize("sight", SIGHT)

@@ -32,13 +32,13 @@ def rgb(color):
 
 
 def test_colors_are_those_of_the_theme(open_page):
-    css = (ROOT / "book/web/figures.css").read_text(encoding="utf-8")
+    css = (ROOT / "book/web/book.css").read_text(encoding="utf-8")
     themes = zip(("light", "dark"), css.split("{")[1:3], strict=True)
     seen = {}
     for theme, block in themes:
         page = open_page(PAGE, color_scheme=theme)
         for name in ("query", "key", "ink"):
-            color = re.search(rf"--f-{name}: .*(#\w+)", block)[1]
+            color = re.search(rf"--{name}: (#\w+)", block)[1]
             seen[theme, name] = page.evaluate(COLOR, name)
             assert seen[theme, name] == rgb(color), (theme, name)
     for name in ("query", "key", "ink"):

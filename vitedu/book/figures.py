@@ -2,7 +2,7 @@
 
 A drawing is an SVG. Each colour of the book stands in it twice: as itself,
 which is what a file shows, and as a class, to which a page gives the colour
-of its theme (`book/web/figures.css`). Words are text, in the page's letters.
+of its theme (`book/web/book.css`). Words are text, in the page's letters.
 In a build of the book the drawing holds a second one, not shown in a file: the
 same figure with its panels below each other, for phones.
 """

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from vitedu import require
 
-# On a light page; in the dark, `book/web/figures.css` has others.
+# On a light page; in the dark, `book/web/book.css` has others.
 COLORS = {
     "query": "#156ea9",
     "key": "#c2520a",
