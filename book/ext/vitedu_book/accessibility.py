@@ -1,9 +1,10 @@
 """Mend what other extensions write and screen readers stumble over."""
 
 import re
-from typing import Any
 
 from sphinx.application import Sphinx
+
+from .written import change_text
 
 REPAIRS = {
     # docutils: the role is deprecated, and not allowed in a list.
@@ -18,21 +19,14 @@ ARGUMENTS = re.compile(
 
 def setup(app: Sphinx) -> None:
     """Mend each page before it is written."""
-    app.connect("html-page-context", repair)
+    change_text(app, repair)
 
 
-def repair(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
-) -> None:
+def repair(app: Sphinx, body: str) -> str:
     """Replace the wrong pieces of the page's text."""
-    body = context.get("body", "")
     for wrong, right in REPAIRS.items():
         body = body.replace(wrong, right)
-    context["body"] = ARGUMENTS.sub(_without_list, body)
+    return ARGUMENTS.sub(_without_list, body)
 
 
 def _without_list(found: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from .library import PACKAGE, builds_on, index, layers
+from .written import html
 
 WIDTH, ROW, HEIGHT, GAP, LETTER = 400, 62, 26, 8, 6.4
 # Imported nearly everywhere, and nowhere.
@@ -34,7 +35,7 @@ class LibraryMap(SphinxDirective):
             for group, names in index(library).items()
             for name in names
         }
-        return [nodes.raw("", drawn(needs, pages, words), format="html")]
+        return [html(drawn(needs, pages, words))]
 
 
 def rooms(needs: dict[str, list[str]]) -> dict[str, set[str]]:

@@ -6,10 +6,11 @@ lines there are is counted here.
 """
 
 import re
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
+
+from .written import CELL, SOURCE, change_text, parts
 
 UNNAMED, SOLUTION = "Code", "The solution's code"
 _SOLVES = re.compile(r"^check\.\w+\.must_accept\(", re.MULTILINE)
@@ -26,18 +27,18 @@ def setup(app: Sphinx) -> None:
     """Name folded code on reading, write its line on each page."""
     app.connect("doctree-read", name)
     # Before `accessibility` looks at the page.
-    app.connect("html-page-context", write, priority=400)
+    change_text(app, write, priority=400)
 
 
 def name(app: Sphinx, doctree: nodes.document) -> None:
     """Give each folded cell of a page its name."""
-    for cell in doctree.findall(nodes.container):
-        if cell.get("nb_element") != "cell_code" or not cell.get("hide_mode"):
+    for cell in parts(doctree, CELL):
+        if not cell.get("hide_mode"):
             continue
         code = "\n".join(
             block.astext()
             for block in cell.findall(nodes.literal_block)
-            if block.parent.get("nb_element") == "cell_code_source"
+            if block.parent.get("nb_element") == SOURCE
         )
         said = cell["prompt_show"]
         if "{type}" in said:
@@ -50,15 +51,7 @@ def _lines(code: str) -> str:
     return f"{number} line{'' if number == 1 else 's'}"
 
 
-def write(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: nodes.document | None,
-) -> None:
+def write(app: Sphinx, body: str) -> str:
     """Make one line of MyST-NB's box."""
-    body = context.get("body", "")
-    context["body"] = _LINE.sub(
-        r'<details class="hide \1">\n<summary>\2</summary>', body
-    )
+    line = r'<details class="hide \1">\n<summary>\2</summary>'
+    return _LINE.sub(line, body)

@@ -15,6 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from .paths import TIMES
+from .written import html
 
 TITLE = "Deeper: "
 _LOG = logging.getLogger(__name__)
@@ -72,12 +73,12 @@ def fold(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             facts.append(why)
         section.children = []
         section += [
-            _html('<details class="deep"><summary>'),
+            html('<details class="deep"><summary>'),
             title,
             *facts,
-            _html("</summary>"),
+            html("</summary>"),
             *content,
-            _html("</details>"),
+            html("</details>"),
         ]
 
 
@@ -108,7 +109,3 @@ def _reason(section: nodes.section) -> nodes.emphasis | None:
     if not isinstance(first, nodes.paragraph) or len(first) != 1:
         return None
     return first[0] if isinstance(first[0], nodes.emphasis) else None
-
-
-def _html(text: str) -> nodes.raw:
-    return nodes.raw(text=text, format="html")

@@ -9,14 +9,14 @@ small link.
 
 import re
 from itertools import count
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from docutils import nodes
 from markdown_it import MarkdownIt
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+from .written import CELL, OUTPUT, change_text, html, parts, picture_file
 
 # The classes that `vitedu.book.figures` gives its drawings. The extension is
 # loaded before the library of its book is known, so it must not import it.
@@ -34,7 +34,7 @@ NAMED = re.compile(r'(\bid="|url\(#|href="#)')
 def setup(app: Sphinx) -> None:
     """Caption the figures, then put them into the page."""
     app.add_post_transform(Captions)
-    app.connect("html-page-context", put_in)
+    change_text(app, put_in)
 
 
 class Captions(SphinxPostTransform):
@@ -46,33 +46,11 @@ class Captions(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Work on the cells of a page."""
-        for cell in list(self.document.findall(_is_cell)):
+        for cell in [*parts(self.document, CELL)]:
             caption = cell.get("cell_metadata", {}).get("caption", "")
             hides = cell.get("hide_mode") == "input"
             if len(cell) == 2 and (caption or hides):
                 _caption(cell, caption, hides)
-            for picture in cell.findall(nodes.image):
-                if _is_wide(Path(self.env.srcdir, picture["uri"])):
-                    cell["classes"].append("wide-figure")
-
-
-def _is_cell(node: nodes.Node) -> bool:
-    return (
-        isinstance(node, nodes.container)
-        and node.get("nb_element") == "cell_code"
-    )
-
-
-def _is_wide(file: Path) -> bool:
-    """Say whether a file is a drawing that is wider than the text."""
-    if file.suffix != ".svg" or not file.is_file():
-        return False
-    head = file.read_text(encoding="utf-8")[:400]
-    return f'class="{DRAWING}"' in head and _width(head) > WIDER
-
-
-def _width(drawing: str) -> int:
-    return int(re.search(r'width="(\d+)"', drawing)[1])
 
 
 def _caption(cell: nodes.container, caption: str, hides: bool) -> None:
@@ -86,15 +64,15 @@ def _caption(cell: nodes.container, caption: str, hides: bool) -> None:
     place = output.index(picture)
     before, after = output[:place], output[place + 1 :]
     words = MarkdownIt("commonmark").renderInline(caption)
-    start = [_raw('<figure class="figure">')]
-    end = [_raw(f"<figcaption><p>{words}</p>" if words else "<figcaption>")]
+    start = [html('<figure class="figure">')]
+    end = [html(f"<figcaption><p>{words}</p>" if words else "<figcaption>")]
     if hides:
         del cell["hide_mode"]
-        end.append(_raw('<details class="code"><summary>code</summary>'))
-        end += [code, _raw("</details>")]
+        end.append(html('<details class="code"><summary>code</summary>'))
+        end += [code, html("</details>")]
     else:
         start.insert(0, code)
-    end.append(_raw("</figcaption></figure>"))
+    end.append(html("</figcaption></figure>"))
     cell.children = []
     cell += [*_outputs(before), *start, *_outputs([picture]), *end]
     cell += _outputs(after)
@@ -103,31 +81,17 @@ def _caption(cell: nodes.container, caption: str, hides: bool) -> None:
 def _outputs(parts: list[nodes.Node]) -> list[nodes.Node]:
     if not parts:
         return []
-    box = nodes.container(
-        nb_element="cell_code_output", classes=["cell_output"]
-    )
+    box = nodes.container(nb_element=OUTPUT, classes=["cell_output"])
     box += parts
     return [box]
 
 
-def _raw(text: str) -> nodes.raw:
-    return nodes.raw("", text, format="html")
-
-
-def put_in(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
-) -> None:
+def put_in(app: Sphinx, body: str) -> str:
     """Put the drawings of a page into its text."""
-    sources = {name: path for path, name in app.builder.images.items()}
     number = count(1)
 
     def drawing(found: re.Match[str]) -> str:
-        path = Path(app.srcdir, sources[unquote(found["name"])])
-        text = path.read_text(encoding="utf-8")
+        text = picture_file(app, found["name"]).read_text(encoding="utf-8")
         if f'class="{DRAWING}"' not in text:
             return found[0]
         alt = ALT.search(found[0])
@@ -135,7 +99,7 @@ def put_in(
             text, f"d{next(number)}", alt[1] if alt else "", found["src"]
         )
 
-    context["body"] = IMAGE.sub(drawing, context.get("body", ""))
+    return IMAGE.sub(drawing, body)
 
 
 def inline(text: str, name: str, alt: str, file: str) -> str:
@@ -153,7 +117,8 @@ def inline(text: str, name: str, alt: str, file: str) -> str:
         phone = nested[0].replace(' display="none"', "")
         text = text.replace(nested[0], "")
     label = f'role="img" aria-label="{alt}"'
-    wide = " drawing-wide" if _width(text) > WIDER else ""
+    width = int(re.search(r'width="(\d+)"', text)[1])
+    wide = " drawing-wide" if width > WIDER else ""
     return (
         f'<div class="drawings{wide}">'
         + text.replace("<svg ", f'<svg {label} data-file="{file}" ', 1)

@@ -7,6 +7,8 @@ alone. The style sheet of the guesses does the rest; see `choices.py`.
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .written import CELL, parts
+
 GUESS = "vitedu-predict"
 AFTER = "vitedu-after"
 
@@ -21,11 +23,7 @@ def wrap(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put what follows each guess into an element of its own."""
     if app.builder.format != "html":
         return
-    cells = [
-        cell
-        for cell in doctree.findall(nodes.container)
-        if cell.get("nb_element") == "cell_code" and _asks(cell)
-    ]
+    cells = [cell for cell in parts(doctree, CELL) if _asks(cell)]
     # From the last, so that what follows one holds what follows the next.
     for cell in reversed(cells):
         place = cell.parent.index(cell) + 1

@@ -1,35 +1,27 @@
 """Pictures keep their place until they arrive."""
 
 import re
-from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
 from sphinx.application import Sphinx
 from sphinx.util.images import get_image_size
+
+from .written import change_text, picture_file
 
 IMAGE = re.compile(r'<img (?=[^>]*\bsrc="[^"]*_images/(?P<name>[^"/]+)")')
 
 
 def setup(app: Sphinx) -> None:
     """Work on each page before it is written."""
-    app.connect("html-page-context", reserve)
+    change_text(app, reserve)
 
 
-def reserve(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
-) -> None:
+def reserve(app: Sphinx, body: str) -> str:
     """Give each picture its size, and let the far ones wait."""
-    sources = {name: path for path, name in app.builder.images.items()}
 
     def sized(found: re.Match[str]) -> str:
-        path = Path(app.srcdir, sources[unquote(found["name"])])
-        width, height = get_image_size(str(path))
+        file = picture_file(app, found["name"])
+        width, height = get_image_size(str(file))
         size = f'width="{width}" height="{height}"'
         return f'{found[0]}{size} loading="lazy" '
 
-    context["body"] = IMAGE.sub(sized, context.get("body", ""))
+    return IMAGE.sub(sized, body)

@@ -16,6 +16,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 
+from .written import html
+
 FOLDER = "quizzes"
 TITLE = "Five questions"
 INTRODUCTION = (
@@ -167,7 +169,7 @@ def append(app: Sphinx, doctree: nodes.document) -> None:
     section += nodes.title(text=TITLE)
     section += nodes.paragraph(text=INTRODUCTION)
     ending = f"<p>For learning platforms: {files}.</p>"
-    section += nodes.raw(text="".join([*boxes, ending]), format="html")
+    section += html("".join([*boxes, ending]))
     next(iter(doctree.findall(nodes.section))).append(section)
 
 

@@ -20,6 +20,7 @@ from sphinx.errors import SphinxError
 from sphinx.writers.html5 import HTML5Translator
 
 from .ledgers import KINDS, Entry, entries_of
+from .written import CELL, OUTPUT, SOURCE, parts
 
 LINK = "claim-"
 VERDICTS = ("notebook.claim", "notebook.rung")
@@ -133,23 +134,14 @@ def put_ticks(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _verdicts(doctree: nodes.document) -> Iterator[Verdict]:
-    for cell in _all(doctree, "cell_code"):
-        for output in _all(cell, "mime_bundle"):
+    for cell in parts(doctree, CELL):
+        for output in parts(cell, "mime_bundle"):
             for kind, entry in entries_of(output):
                 yield Verdict(kind, entry, output, cell)
 
 
-def _all(node: nodes.Element, element: str) -> list[nodes.Element]:
-    """Return the parts of a node that MyST-NB calls so."""
-    return [
-        part
-        for part in node.findall(nodes.container)
-        if part.get("nb_element") == element
-    ]
-
-
 def _part(cell: nodes.Element, element: str) -> nodes.Element | None:
-    return next(iter(_all(cell, element)), None)
+    return next(parts(cell, element), None)
 
 
 def _tick_links(
@@ -213,10 +205,10 @@ def _leaving(verdicts: list[Verdict]) -> Iterator[nodes.Element]:
     outputs = {id(verdict.output) for verdict in verdicts}
     for cell in {id(v.cell): v.cell for v in verdicts}.values():
         told = cell["cell_metadata"].get("mystnb", {})
-        shown = _part(cell, "cell_code_output").children
+        shown = _part(cell, OUTPUT).children
         if (
             cell.get("hide_mode") == "input"
-            and _part(cell, "cell_code_source")
+            and _part(cell, SOURCE)
             and "code_prompt_show" not in told
             and all(id(output) in outputs for output in shown)
         ):
@@ -225,11 +217,11 @@ def _leaving(verdicts: list[Verdict]) -> Iterator[nodes.Element]:
 
 def _tidy(cell: nodes.Element, *, leaves: bool) -> None:
     """Take from a cell what has nothing to show any more."""
-    output = _part(cell, "cell_code_output")
+    output = _part(cell, OUTPUT)
     if not output.children:
         output.parent.remove(output)
     if leaves:
-        cell.remove(_part(cell, "cell_code_source"))
+        cell.remove(_part(cell, SOURCE))
     if not cell.children:
         cell.parent.remove(cell)
 
@@ -253,7 +245,7 @@ def _card(verdict: Verdict, code: nodes.Element | None) -> card:
 
 def _code(verdict: Verdict, *, whole: bool) -> nodes.Element | None:
     """Return the code that states it, as the page shows other code."""
-    source = _part(verdict.cell, "cell_code_source")
+    source = _part(verdict.cell, SOURCE)
     if source is None:
         return None
     [block] = source.findall(nodes.literal_block)
