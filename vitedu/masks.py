@@ -26,7 +26,7 @@ def causal_mask(
         TypeError, ValueError: `length` is not an integer of at least 1.
 
     Source: Vaswani et al. 2017, section 3.2.3.
-    Derived in: 03-scaled-dot-product-attention, 04-masking
+    Derived in: 04-masking
 
     >>> causal_mask(3)[0, 0].int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
@@ -55,7 +55,7 @@ def padding_mask(
         ValueError: `tokens` has other axes than (batch, key).
 
     Source: Vaswani et al. 2017 (implied; the paper does not describe it).
-    Derived in: 03-scaled-dot-product-attention, 04-masking
+    Derived in: 04-masking
 
     >>> tokens = torch.tensor([[7, 4, 9], [5, 0, 0]])
     >>> padding_mask(tokens, pad_id=0).int().tolist()
