@@ -59,9 +59,7 @@ def read(site: Path, page: str) -> Tag:
     """
     text = (site / f"{page}.html").read_text(encoding="utf-8")
     section = BeautifulSoup(text, "html.parser").select_one("article section")
-    unfold(section)
-    for after in section.select(".vitedu-after"):
-        after.unwrap()
+    write_out(section)
     folds = section.select("details.below-input, .tag_hide-cell > details")
     for fold in folds:
         fold.summary.decompose()
@@ -82,7 +80,6 @@ def read(site: Path, page: str) -> Tag:
     for tick in section.select("button.tick"):
         tick.name = "span"
         del tick["type"], tick["popovertarget"]
-    as_files(section)
     for caption in section.select("figcaption"):
         if not caption.get_text(strip=True):
             caption.decompose()
@@ -92,11 +89,14 @@ def read(site: Path, page: str) -> Tag:
     return section
 
 
-def as_files(section: Tag) -> None:
-    """Put the files of the drawings in the place of the drawings.
+def write_out(section: Tag) -> None:
+    """Show what is folded or waits, and put files in place of drawings.
 
-    Their colours are those of a light page.
+    The colours of the files are those of a light page.
     """
+    unfold(section)
+    for after in section.select(".vitedu-after"):
+        after.unwrap()
     for drawings in section.select(".drawings"):
         svg = drawings.svg
         image = _html("<img>")

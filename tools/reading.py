@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from nbformat import NotebookNode
-from vitedu_book.teaching import anchor_of
+from vitedu_book.teaching import DEEPER, anchor_of
 
 # What is counted -> seconds for one of it.
 ALLOWANCES = {
@@ -34,7 +34,6 @@ ALLOWANCES = {
     "exercise: explain the curve": 480,
 }
 EXERCISES = "exercises"
-DEEPER = "Deeper: "
 # The line of facts on the first screen: its times, which a program writes.
 # What the chapter needs stands behind them.
 FACTS = re.compile(r"^\*\d+ minutes?\*.*?\bruns in \d+ s\b", re.MULTILINE)

@@ -306,9 +306,9 @@ def shrink_fonts(fonts: Iterable[Path], characters: set[str]) -> None:
         if "fvar" in font:
             strokes = {"wght": (THINNEST, BOLDEST)}
             instantiateVariableFont(font, strokes, inplace=True)
-        lighter = io.BytesIO()
-        subset.save_font(font, lighter, options)
-        write_whole(path, lighter.getvalue())
+        file = io.BytesIO()
+        subset.save_font(font, file, options)
+        write_whole(path, file.getvalue())
 
 
 def lighter(text: str) -> str:

@@ -5,9 +5,8 @@ import html
 import re
 
 from bs4 import BeautifulSoup, NavigableString, SoupStrainer, Tag
-from vitedu_book.deeper import unfold
 
-from tools.paper import as_files
+from tools.paper import write_out
 
 # A sentence ends before a capital, a digit, a quotation or an element.
 _END = re.compile(
@@ -28,12 +27,9 @@ def cleaned(page: str) -> Tag:
     """
     only = SoupStrainer("article")
     chapter = BeautifulSoup(page, "html.parser", parse_only=only).section
-    unfold(chapter)
-    for after in chapter.select(".vitedu-after"):
-        after.unwrap()
+    write_out(chapter)
     for mark in chapter.select(_OF_A_PAGE):
         mark.decompose()
-    as_files(chapter)
     for figure in chapter.select("figure.figure"):
         figure.figcaption.decompose()
         figure.unwrap()

@@ -15,9 +15,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 from .paths import TIMES
+from .teaching import DEEPER
 from .written import html
 
-TITLE = "Deeper: "
 _LOG = logging.getLogger(__name__)
 
 
@@ -31,7 +31,7 @@ def deeper_sections(doctree: nodes.document) -> Iterator[nodes.section]:
     """Return the sections of a page that go deeper."""
     for section in doctree.findall(nodes.section):
         title = section.next_node(nodes.title)
-        if title and title.astext().startswith(TITLE):
+        if title and title.astext().startswith(DEEPER):
             yield section
 
 

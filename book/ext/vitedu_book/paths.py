@@ -15,12 +15,11 @@ from pathlib import Path
 import yaml
 from sphinx.application import Sphinx
 
-from .teaching import HEADING, anchor_of, prose, slug
+from .teaching import DEEPER, HEADING, anchor_of, prose, slug
 
 YAML = "book/paths.yml"
 TIMES = "book/time-boxes.json"
 EXERCISES = "exercises"
-DEEPER = "deeper-"  # how the anchor of a section that folds begins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +121,7 @@ def chapter_of(section: str) -> int:
 
 def is_deeper(section: str) -> bool:
     """Tell whether a section goes deeper than the main line."""
-    return section.partition("#")[2].startswith(DEEPER)
+    return section.partition("#")[2].startswith(f"{anchor_of(DEEPER)}-")
 
 
 def read_paths(root: Path) -> Paths:

@@ -33,6 +33,8 @@ KINDS = {
     "explain the curve": "The failure gallery. Something went wrong here, and "
     "the picture shows it. Say what it was.",
 }
+# How the title of a section begins that can be left out.
+DEEPER = "Deeper: "
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 # How an exercise begins in a notebook; the group is its number.
 NUMBERED = r"^\*\*Exercise (\d+\.\d+): "
