@@ -167,32 +167,82 @@ def test_the_image_grows_by_whole_patches_the_width_by_whole_heads(show):
 
 
 def test_sizes_that_do_not_fit_are_told_in_words(show):
-    page = show(ModelCounter(image_size=240))
-    reading = page.locator(".vitedu-reading")
+    counter = ModelCounter(image_size=240)
+    # As code that links explorers may do, one size after the other.
+    counter.num_heads, counter.patch_size = 5, 14
+    page = show(counter)
     panels = page.locator(".panels")
-    spoken = page.locator("[aria-live=polite]")
     heads = "A width of 768 cannot be shared out evenly to 5 heads; 770 can."
     patches = (
         "Patches of 14 pixels do not fill an image side of 240 pixels; they "
         "fill 252."
     )
-    choose(page, "Heads", "5")
-    expect(reading).to_have_text(heads)
+    expect(page.locator(".vitedu-reading")).to_have_text(f"{heads} {patches}")
     expect(panels).to_be_hidden()
-    expect_published(explorer_of(page), fault='["unevenHeads"]')
-    choose(page, "Patch", "14 px")
-    expect(reading).to_have_text(f"{heads} {patches}")
-    expect(spoken).to_have_text(f"{heads} {patches}")
-    choose(page, "Heads", "16")
-    expect(reading).to_have_text(patches)
+    expect_published(
+        explorer_of(page), fault='["unevenHeads","unevenPatches"]'
+    )
+    page.get_by_label("Image", exact=True).press("ArrowRight")
+    expect_published(explorer_of(page), image_size=252)
     expect(panels).to_be_hidden()
-    slider = page.get_by_label("Image", exact=True)
-    expect(slider).to_have_attribute("aria-valuetext", "240 px")
-    slider.press("ArrowRight")
-    expect_published(explorer_of(page), image_size=252, fault="")
+    page.get_by_label("Width h", exact=True).press("ArrowRight")
+    expect_published(explorer_of(page), fault="")
     expect(panels).to_be_visible()
-    shown = published(explorer_of(page))
-    assert (shown["numHeads"], shown["patchSize"]) == (16, 14)
+
+
+def test_a_choice_takes_the_nearest_size_that_fits(show):
+    page = show(ModelCounter(image_size=1024))
+    for label, option, trait, size in [
+        ("Heads", "5", "d_model", 760),
+        ("Heads", "16", "d_model", 768),
+        ("Patch", "14 px", "image_size", 1022),
+        ("Model", "ViT-H", "patch_size", 14),
+        ("Model", "ViT-B", "patch_size", 16),
+    ]:
+        choose(page, label, option)
+        expect_published(explorer_of(page), fault="", **{trait: size})
+    expect(page.locator(".panels")).to_be_visible()
+
+
+def test_a_button_sets_a_model_and_says_which_holds(show):
+    page = show(ModelCounter())
+    for name, parameters, flops in [
+        ("L/32", "306,535,400", "30.76 GFLOP"),
+        ("B/8", "86,576,872", "156.3 GFLOP"),
+        ("B/16", "86,567,656", "35.13 GFLOP"),
+    ]:
+        button = page.get_by_role("button", name=name, exact=True)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("[aria-pressed=true]")).to_have_count(1)
+        expect(page.locator(".parameters strong")).to_have_text(parameters)
+        expect(page.locator(".flops strong")).to_have_text(flops)
+
+
+def test_a_model_is_compared_with_the_one_that_was_kept(show):
+    page = show(ModelCounter())
+    ratios = page.locator(".vitedu-panel-title span")
+    expect(ratios).to_have_text(["", "", ""])
+    page.get_by_role("button", name="Compare with this").click()
+    page.get_by_role("button", name="L/32").click()
+    expect(ratios).to_have_text(
+        [f"{times} × ViT-B/16" for times in ("3.54", "0.876", "3.26")]
+    )
+    page.get_by_role("button", name="Stop comparing").click()
+    expect(ratios).to_have_text(["", "", ""])
+
+
+def test_the_dot_on_the_curve_can_be_dragged(show):
+    page = show(ModelCounter())
+    box = page.locator("svg.share").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 100, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] + 50, middle, steps=4)
+    expect_published(explorer_of(page), image_size=96 * 16)
+    page.mouse.move(box["x"] - 50, middle, steps=4)
+    expect_published(explorer_of(page), image_size=16)
+    page.mouse.up()
 
 
 def test_another_model_is_no_detour_over_sizes_that_do_not_fit(show):
@@ -238,7 +288,7 @@ def test_a_number_from_python_joins_the_choices(show):
     assert page.get_by_label("Heads", exact=True).input_value() == "14"
 
 
-def test_the_largest_and_the_faulty_are_accessible_and_inside(show):
+def test_the_largest_is_accessible_and_inside(show):
     page = show(ModelCounter(batch_size=4096), width=360)
     for label in ("Width h", "Blocks", "Image"):
         page.get_by_label(label, exact=True).press("End")
@@ -260,8 +310,7 @@ def test_the_largest_and_the_faulty_are_accessible_and_inside(show):
         })"""
     )
     assert min(gaps) >= 7
-    choose(page, "Heads", "5")
-    expect(page.locator(".panels")).to_be_hidden()
+    page.get_by_role("button", name="Compare with this").click()
     expect_accessible_and_inside(page)
 
 

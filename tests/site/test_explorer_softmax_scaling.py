@@ -49,12 +49,48 @@ def test_temperature_counts_only_where_it_is_chosen(show):
     page = show(SoftmaxScaling())
     explorer = explorer_of(page)
     temperature = page.get_by_label("temperature")
-    expect(temperature).to_be_disabled()
+    expect(temperature).to_be_hidden()
     page.get_by_label("scores are multiplied by").select_option("temperature")
-    expect(temperature).to_be_enabled()
+    expect(temperature).to_be_visible()
     expect_published(explorer, scale=0.125)
     temperature.press("ArrowRight")
     expect_published(explorer, scale=1 / 8.05)
+
+
+def test_a_button_sets_a_head_and_says_which_holds(show):
+    page = show(SoftmaxScaling(num_keys=197))
+    for name, head_dim, scale in [
+        ("wide, no root", 512, 1),
+        ("no root", 64, 1),
+        ("wrong root", 64, (12 * 64) ** -0.5),
+        ("ViT head", 64, 0.125),
+    ]:
+        button = page.get_by_role("button", name=name, exact=True)
+        button.click()
+        expect_published(explorer_of(page), head_dim=head_dim, scale=scale)
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("[aria-pressed=true]")).to_have_count(1)
+
+
+def drawn(page: Page, kind: str) -> list[str]:
+    return page.locator(f".vitedu-panels .{kind}").evaluate_all(
+        "all => all.map((path) => path.getAttribute('d'))"
+    )
+
+
+def test_grey_is_what_the_root_would_give(show):
+    page = show(SoftmaxScaling(num_keys=197))
+    assert set(drawn(page, "compared")) <= {"", None}
+    [scores], [weights], [gradients] = (
+        drawn(page, kind) for kind in ("keys", "bars", "alive")
+    )
+    page.get_by_role("button", name="no root", exact=True).click()
+    expect_published(explorer_of(page), scale=1)
+    expect(page.get_by_text("Grey: the same queries")).to_be_visible()
+    grey = drawn(page, "compared")
+    assert grey[:2] == [scores, weights]
+    assert grey[3] == gradients
+    assert drawn(page, "keys") != [scores]
 
 
 def test_a_new_draw_is_the_next_seed(show):

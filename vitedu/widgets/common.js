@@ -205,6 +205,26 @@ function button(label, onClick) {
   });
 }
 
+// Buttons for named settings, {name: {trait: value}}; those that hold are
+// pressed.
+function settingButtons(model, label, settings) {
+  const buttons = Object.entries(settings).map(([name, traits]) => ({
+    traits, root: button(name, () => setTraits(model, traits)),
+  }));
+  const root = html(
+    "div", { class: "vitedu-settings", role: "group", "aria-label": label },
+    ...buttons.map((one) => one.root),
+  );
+  function update() {
+    for (const { traits, root: pressed } of buttons) {
+      const holds = Object.entries(traits).every(([name, value]) =>
+        model.get(name) === value);
+      put(pressed, "aria-pressed", String(holds));
+    }
+  }
+  return { root, update };
+}
+
 function checkbox(label, onInput) {
   const input = html("input", {
     type: "checkbox", onchange: () => onInput(input.checked),

@@ -168,7 +168,7 @@ function maskedText(value, toText) {
 
 const beside = (...controls) => html("div", { class: "beside" }, ...controls);
 const group = (label, buttons) =>
-  html("div", { class: "presets", role: "group", "aria-label": label },
+  html("div", { class: "vitedu-settings", role: "group", "aria-label": label },
     ...buttons.map(({ root }) => root));
 
 function render({ model, el }) {
@@ -342,7 +342,7 @@ function render({ model, el }) {
   }
 
   frame.root.append(
-    html("div", { class: "above" }, group(WORDS.settings, settings)),
+    group(WORDS.settings, settings),
     html("div", { class: "panels" },
       panel("mask", maskTitle,
         beside(group(WORDS.presets, presets), slider.root),

@@ -2,6 +2,10 @@
 
 const WORDS = {
   label: "Counter: parameters, operations and memory of a ViT",
+  starts: "Settings to start from",
+  pin: "Compare with this",
+  unpin: "Stop comparing",
+  pinned: "{ratio} × {model}",
   model: "Model",
   models: {
     Ti: "ViT-Ti", S: "ViT-S", B: "ViT-B", L: "ViT-L", H: "ViT-H",
@@ -74,10 +78,29 @@ const WORDS = {
     + "{size} pixels; they fill {next}.",
 };
 
+// What the buttons set; the last one is the first at a larger size.
+const BASE = {
+  d_model: 768, num_layers: 12, num_heads: 12, mlp_ratio: 4, patch_size: 16,
+  image_size: 224,
+};
+const STARTS = {
+  "B/16": BASE,
+  "L/32": {
+    ...BASE, d_model: 1024, num_layers: 24, num_heads: 16, patch_size: 32,
+  },
+  "B/8": { ...BASE, patch_size: 8 },
+  "B/16 at 1,024 px": { ...BASE, image_size: 1024 },
+};
+
 const TRAITS = {
   dModel: "d_model", numLayers: "num_layers", numHeads: "num_heads",
   mlpRatio: "mlp_ratio", patchSize: "patch_size", imageSize: "image_size",
   numClasses: "num_classes", batchSize: "batch_size", fused: "fused",
+};
+// How many patches a side may have, and how many numbers a head.
+const COUNTS = {
+  image_size: { least: 1, step: 1, most: 96 },
+  d_model: { least: 8, step: 8, most: 256 },
 };
 const PARTS = {
   parameters: [
@@ -130,13 +153,27 @@ function makeControls(model) {
     format: (count) =>
       how.format(Math.round(count * model.get(TRAITS[part]))),
   });
+  // The multiple of a new part that is nearest to a size, in steps that its
+  // slider has.
+  function nearest(trait, part) {
+    const { least, step, most } = COUNTS[trait];
+    const steps = Math.round(model.get(trait) / (part * step)) * step;
+    return part * Math.min(most, Math.max(least, steps));
+  }
+  const setPart = (part, whole) => (value) => setTraits(model, {
+    [part]: Number(value), [whole]: nearest(whole, Number(value)),
+  });
   const pixels = (size) => sentence(WORDS.pixels, { size: commas(size) });
   const preset = select({
     label: WORDS.model, options: Object.entries(WORDS.models),
     onInput: (name) => {
-      const [width, layers, heads] = FAMILY[name];
+      const [width, layers, heads, patch] = FAMILY[name];
+      const patchSize = patch ?? (
+        model.get("patch_size") === HUGE_PATCH ? 16 : model.get("patch_size")
+      );
       setTraits(model, {
         d_model: width, num_layers: layers, num_heads: heads, mlp_ratio: 4,
+        patch_size: patchSize, image_size: nearest("image_size", patchSize),
       });
     },
   });
@@ -150,10 +187,11 @@ function makeControls(model) {
   const controls = {
     patchSize: numbers({
       label: WORDS.patchSize, usual: [4, 8, 14, 16, 32], format: pixels,
-      onInput: set("patch_size"),
+      onInput: setPart("patch_size", "image_size"),
     }),
     imageSize: multiple("imageSize", "patchSize", {
-      min: 1, max: 96, format: pixels,
+      min: COUNTS.image_size.least, max: COUNTS.image_size.most,
+      format: pixels,
     }),
     numClasses: numbers({
       label: WORDS.numClasses, usual: [0, 10, 100, 1000, 21843],
@@ -161,10 +199,12 @@ function makeControls(model) {
       onInput: set("num_classes"),
     }),
     dModel: multiple("dModel", "numHeads", {
-      min: 8, max: 256, step: 8, format: commas,
+      min: COUNTS.d_model.least, max: COUNTS.d_model.most,
+      step: COUNTS.d_model.step, format: commas,
     }),
     numHeads: numbers({
-      label: WORDS.numHeads, format: String, onInput: set("num_heads"),
+      label: WORDS.numHeads, format: String,
+      onInput: setPart("num_heads", "d_model"),
       usual: [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32],
     }),
     numLayers: size("numLayers", 1, 64, { log: true }),
@@ -188,15 +228,36 @@ function makeControls(model) {
   return { root, update };
 }
 
+function shortName(sizes) {
+  const name = nameOf(sizes);
+  const model = name === "own" ? WORDS.own : WORDS.models[name];
+  return `${model}/${sizes.patchSize}`;
+}
+
 function render({ model, el }) {
   const frame = explorer(el, "model-counter", WORDS.label);
   const controls = makeControls(model);
+  const starts = settingButtons(model, WORDS.starts, STARTS);
+  // Sums and name of the model that the reader compares with, or null.
+  let pinned = null;
+  const pin = button(WORDS.pin, () => {
+    pinned = pinned ? null : latest;
+    update();
+  });
+  let latest;
   const bars = {
     parameters: stackedBar("parameters", PARTS.parameters, commas),
     flops: stackedBar("flops", PARTS.flops, flopText),
     memory: stackedBar("memory", PARTS.memory, byteText),
   };
-  const curve = shareCurve();
+  const curve = shareCurve((tokens) => {
+    const { patchSize } = settingsOf(model);
+    const patches = Math.round(Math.sqrt(Math.max(0, tokens - 1)));
+    const { least, most } = COUNTS.image_size;
+    setTraits(model, {
+      image_size: patchSize * Math.min(most, Math.max(least, patches)),
+    });
+  });
   const curveNote = noted("");
   const curvePanel = panel(
     "curve-panel", titled(WORDS.shareTitle), curve.root, curveNote,
@@ -209,18 +270,27 @@ function render({ model, el }) {
     const name = nameOf(sizes);
     const millions = sizes.imageSize === PAPER_SIDE && PAPER_MILLIONS[name];
     const maps = sizes.fused ? WORDS.mapsDropped : WORDS.mapsKept;
-    bars.parameters.update(parameters,
+    latest = {
+      parameters: sumOf(parameters), flops: sumOf(flops),
+      memory: sumOf(memory), tokens: counted.tokens, share: counted.share,
+      model: shortName(sizes),
+    };
+    const ratio = (kind) => (pinned ? sentence(WORDS.pinned, {
+      ratio: tidy(latest[kind] / pinned[kind]), model: pinned.model,
+    }) : "");
+    write(pin, pinned ? WORDS.unpin : WORDS.pin);
+    bars.parameters.update(parameters, ratio("parameters"),
       sentence(millions ? WORDS.paper : WORDS.noPaper, {
         millions, model: WORDS.models[name],
         side: sentence(WORDS.pixels, { size: PAPER_SIDE }),
       }));
-    bars.flops.update(flops, sentence(WORDS.flopsNote, {
+    bars.flops.update(flops, ratio("flops"), sentence(WORDS.flopsNote, {
       training: flopText(sumOf(training)),
     }));
-    bars.memory.update(memory, sentence(maps, {
+    bars.memory.update(memory, ratio("memory"), sentence(maps, {
       kept: byteText(kept), maps: byteText(mapBytes),
     }));
-    curve.update(Math.max(240, widths.of(curvePanel)), sizes, counted);
+    curve.update(Math.max(240, widths.of(curvePanel)), sizes, counted, pinned);
     write(curveNote, sentence(WORDS.shareNote, {
       factor: 2 + sizes.mlpRatio, crossover: commas(counted.crossover),
     }));
@@ -243,6 +313,7 @@ function render({ model, el }) {
     const sizes = settingsOf(model);
     const faults = faultsOf(sizes);
     controls.update(sizes);
+    starts.update();
     frame.publish({ model: nameOf(sizes), ...sizes });
     panels.classList.toggle("empty", faults.length > 0);
     if (faults.length) {
@@ -256,7 +327,10 @@ function render({ model, el }) {
     say(sizes, counted, speak);
   }
 
-  frame.root.append(controls.root, ...frame.reading, panels);
+  frame.root.append(
+    html("div", { class: "above" }, starts.root, pin), controls.root,
+    ...frame.reading, panels,
+  );
   const widths = followWidths([curvePanel], () => update({ speak: false }));
   update({ speak: false });
   return followTraits(

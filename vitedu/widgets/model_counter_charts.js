@@ -46,18 +46,21 @@ function stackedBar(kind, parts, format) {
       count, share);
     return { row, count, share };
   });
-  const total = html("strong");
+  const [total, compared] = [html("strong"), html("span")];
   const note = noted("");
   const root = panel(
     kind,
-    html("p", { class: "vitedu-panel-title" }, WORDS.titles[kind], total),
+    html("p", { class: "vitedu-panel-title" }, WORDS.titles[kind],
+      compared, total),
     html("div", { class: "bar", "aria-hidden": "true" }, ...segments),
     html("table", { "aria-label": WORDS.titles[kind] },
       html("tbody", {}, ...rows.map(({ row }) => row))),
     note,
   );
-  function update(counts, text) {
+  // `ratio` says how many times another model's sum this one is.
+  function update(counts, ratio, text) {
     const sum = sumOf(counts);
+    write(compared, ratio);
     write(total, format(sum));
     parts.forEach((part, i) => {
       segments[i].style.flexGrow = counts[part] / sum;
@@ -73,8 +76,9 @@ const PLOT = { left: 46, right: 16, top: 40, bottom: 40, height: 240 };
 const STEPS = 160;
 const PIXEL_TICKS = [4, 16, 64, 256, 1024, 4096, 16384];
 
-// The quadratic share over the number of tokens, on a logarithmic axis.
-function shareCurve() {
+// The quadratic share over the number of tokens, on a logarithmic axis. A drag
+// calls `moveTo` with the number of tokens under the pointer.
+function shareCurve(moveTo) {
   const { left, right, top, bottom, height } = PLOT;
   const root = svg("svg", { role: "img", class: "share", height });
   const floor = height - bottom;
@@ -109,13 +113,22 @@ function shareCurve() {
       text(middle, top - 26, "middle", sentence(WORDS.pixelAxis, { patch })),
     ];
   }
-  function update(width, sizes, counted) {
+  let tokensAt;
+  root.addEventListener("pointerdown", (event) => {
+    root.setPointerCapture(event.pointerId);
+    moveTo(tokensAt(event.offsetX));
+  });
+  root.addEventListener("pointermove", (event) => {
+    if (event.buttons) moveTo(tokensAt(event.offsetX));
+  });
+  function update(width, sizes, counted, pinned) {
     const { tokens, share, crossover } = counted;
     const end = width - right;
     const decades = Math.ceil(
       Math.log10(Math.max(1e5, 6 * tokens, 4 * crossover)),
     );
     const x = (count) => left + ((end - left) * Math.log10(count)) / decades;
+    tokensAt = (across) => 10 ** (decades * (across - left) / (end - left));
     const line = Array.from({ length: STEPS + 1 }, (_, i) => {
       const count = 10 ** ((decades * i) / STEPS);
       const part = quadraticShare(countFlops(sizes, count));
@@ -144,6 +157,9 @@ function shareCurve() {
       }),
       text(x(crossover) + 6, floor - 8, "start", `${factor}h`, "strong"),
       draft("path", { class: "curve", d: line }),
+      ...(pinned ? [draft("circle", {
+        class: "pinned", cx: x(pinned.tokens), cy: y(pinned.share), r: 5.5,
+      })] : []),
       draft("circle", { class: "point", cx: across, cy: down, r: 5.5 }),
       text(label.x, label.y, side, `${tidy(100 * share)} %`, "strong"),
     ]);

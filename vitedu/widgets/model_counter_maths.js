@@ -4,10 +4,12 @@
 const FLOAT_BYTES = 4;
 const COLOURS = 3;
 
-// Width, blocks, heads; the feed-forward network is four times as wide.
+// Width, blocks, heads; the feed-forward network is four times as wide. The
+// largest comes with patches of its own.
+const HUGE_PATCH = 14;
 const FAMILY = {
   Ti: [192, 12, 3], S: [384, 12, 6], B: [768, 12, 12],
-  L: [1024, 24, 16], H: [1280, 32, 16],
+  L: [1024, 24, 16], H: [1280, 32, 16, HUGE_PATCH],
 };
 // What table 1 of the ViT paper says, in millions.
 const PAPER_MILLIONS = { B: 86, L: 307, H: 632 };
@@ -16,7 +18,8 @@ const PAPER_SIDE = 224;
 
 function nameOf({ dModel, numLayers, numHeads, mlpRatio }) {
   const sizes = String([dModel, numLayers, numHeads]);
-  const found = Object.keys(FAMILY).find((n) => String(FAMILY[n]) === sizes);
+  const found = Object.keys(FAMILY).find((name) =>
+    String(FAMILY[name].slice(0, 3)) === sizes);
   return mlpRatio === 4 && found ? found : "own";
 }
 

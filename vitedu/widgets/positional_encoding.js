@@ -3,10 +3,6 @@
 const WORDS = {
   label: "Positional encoding explorer",
   starts: "Settings to start from",
-  startNames: {
-    paper: "paper", two: "two clocks", stopped: "stopped clock",
-    misprint: "misprint",
-  },
   more: "more: formula, width, base, length, and all pairs of positions",
   formula: "formula",
   formulas: {
@@ -58,8 +54,8 @@ const WORDS = {
 // What the buttons set: the paper's table, and three that fail.
 const STARTS = {
   paper: { formula: "paper", d_model: 64, base: 10_000 },
-  two: { formula: "paper", d_model: 4, base: 10 },
-  stopped: { formula: "paper", d_model: 4, base: 100_000 },
+  "two clocks": { formula: "paper", d_model: 4, base: 10 },
+  "stopped clock": { formula: "paper", d_model: 4, base: 100_000 },
   misprint: { formula: "wrong exponent", d_model: 64, base: 10_000 },
 };
 
@@ -134,10 +130,7 @@ function render({ model, el }) {
     other: ofPosition("other"),
     together: checkbox(WORDS.together, choose("together")),
   };
-  const starts = Object.entries(STARTS).map(([name, traits]) => ({
-    traits,
-    root: button(WORDS.startNames[name], () => setTraits(model, traits)),
-  }));
+  const starts = settingButtons(model, WORDS.starts, STARTS);
   let table;
   let made;
 
@@ -155,10 +148,7 @@ function render({ model, el }) {
     for (const [name, { set }] of Object.entries(controls)) {
       set(model.get(name));
     }
-    for (const { traits, root } of starts) {
-      root.setAttribute("aria-pressed", Object.entries(traits)
-        .every(([name, value]) => model.get(name) === value));
-    }
+    starts.update();
     const last = length - 1;
     const p = Math.min(model.get("position"), last);
     const q = Math.min(model.get("other"), last);
@@ -199,9 +189,7 @@ function render({ model, el }) {
   const { together, position, other, ...others } = controls;
   const rootsOf = (some) => Object.values(some).map(({ root }) => root);
   frame.root.append(
-    html("div", {
-      class: "starts", role: "group", "aria-label": WORDS.starts,
-    }, ...rootsOf(starts)),
+    starts.root,
     html("div", { class: "vitedu-controls" }, position.root, other.root,
       together.root),
     panel("clock-panel", titled(WORDS.clocksTitle), noted(WORDS.clocksNote),

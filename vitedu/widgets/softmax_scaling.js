@@ -2,6 +2,7 @@
 
 const WORDS = {
   label: "Softmax scaling explorer",
+  starts: "Settings to start from",
   headDim: "head_dim",
   numKeys: "number of keys",
   scale: "scores are multiplied by",
@@ -15,6 +16,7 @@ const WORDS = {
   newDraw: "New draw",
   hint: "Arrow keys move a slider by one step; Page Up and Page Down double "
     + "and halve.",
+  compared: "Grey: the same queries and keys with 1/√head_dim.",
   scores: "Scores of one query, one dot a key",
   scoresNote: "Standard deviation {one}, all queries {all}; dashed: "
     + "√head_dim × scale = {theory}.",
@@ -33,6 +35,16 @@ const WORDS = {
   tenth: "10 %",
   reading: "Largest weight {largest}. Entropy {entropy} of at most {most}. "
     + "Dead queries: {dead} %. Median gradient {median}.",
+};
+
+// What the buttons set: a head of ViT-B/16, and three that go wrong.
+const STARTS = {
+  "ViT head": {
+    head_dim: 64, num_keys: 197, scale: "1/sqrt(head_dim)",
+  },
+  "no root": { head_dim: 64, num_keys: 197, scale: "none" },
+  "wide, no root": { head_dim: 512, num_keys: 197, scale: "none" },
+  "wrong root": { head_dim: 64, num_keys: 197, scale: "1/sqrt(d_model)" },
 };
 
 const TRAITS = ["head_dim", "num_keys", "scale", "temperature", "seed"];
@@ -61,6 +73,8 @@ function render({ model, el }) {
       "temperature", WORDS.temperature, 0.25, 64, 0.05, (t) => t.toFixed(2),
     ),
   };
+  const starts = settingButtons(model, WORDS.starts, STARTS);
+  const compared = noted("");
   const newDraw = button(WORDS.newDraw, () =>
     setTraits(model, { seed: (model.get("seed") + 1) % 2 ** 32 }));
   // The first walk through head_dim is then as smooth as the next.
@@ -77,16 +91,22 @@ function render({ model, el }) {
     for (const [name, { set }] of Object.entries(controls)) {
       set(model.get(name));
     }
-    controls.temperature.input.disabled = model.get("scale") !== "temperature";
+    starts.update();
+    controls.temperature.root.hidden = model.get("scale") !== "temperature";
     const headDim = model.get("head_dim");
     const scale = scaleFactor(
       model.get("scale"), headDim, model.get("temperature"),
     );
-    const values = readings(draw, headDim, model.get("num_keys"), scale);
-    show(values, speak);
+    const root = scaleFactor("1/sqrt(head_dim)", headDim);
+    const numKeys = model.get("num_keys");
+    const rooted = scale === root
+      ? null : readings(draw, headDim, numKeys, root);
+    show(readings(draw, headDim, numKeys, scale), rooted, speak);
   }
 
-  function show(values, speak) {
+  // `rooted`: what the right scale would give, or null.
+  function show(values, rooted, speak) {
+    write(compared, rooted ? WORDS.compared : WORDS.hint);
     const words = {
       n: values.numKeys, one: tidy(values.scoreStd, 2),
       all: tidy(values.scoreStdAll, 2), theory: tidy(values.theoryStd, 2),
@@ -97,7 +117,7 @@ function render({ model, el }) {
     };
     for (const [name, panel] of Object.entries(panels)) {
       panel.show(
-        sentence(WORDS[`${name}Note`], words), values,
+        sentence(WORDS[`${name}Note`], words), values, rooted,
         Math.max(200, widths.of(panels.scores.root)),
       );
     }
@@ -106,10 +126,11 @@ function render({ model, el }) {
   }
 
   frame.root.append(
+    starts.root,
     html("div", { class: "vitedu-controls" },
       ...Object.values(controls).map(({ root }) => root),
       html("div", {}, newDraw)),
-    noted(WORDS.hint),
+    compared,
     html("div", { class: "vitedu-panels" },
       ...Object.values(panels).map(({ root }) => root)),
     ...frame.reading,

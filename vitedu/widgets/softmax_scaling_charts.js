@@ -1,5 +1,6 @@
 // The charts of the explorer SoftmaxScaling. Every one has the same margins,
-// so that their axes line up.
+// so that their axes line up; each draws in grey, behind the values, what the
+// right scale gives (`rooted`; null where that is the scale).
 
 const LEFT = 34;
 const RIGHT = 12;
@@ -27,7 +28,7 @@ function spreadOut(values, place, top, height) {
 const dotsPath = (points) => points.map(([x, y]) => `M${x} ${y}h0`).join("");
 
 // Linear near zero and logarithmic far away: spreads of 1 and of 32 both show.
-function scoresChart(width, { scores, scoreStd, theoryStd }) {
+function scoresChart(width, { scores, scoreStd, theoryStd }, rooted) {
   const limit = Math.asinh(600);
   const half = (width - LEFT - RIGHT) / 2;
   const place = (score) => LEFT + half
@@ -35,11 +36,13 @@ function scoresChart(width, { scores, scoreStd, theoryStd }) {
   const ticks = [-100, -10, -1, 0, 1, 10, 100]
     .map((value) => [value, String(value).replace("-", "−")]);
   const at = (std) => `M${place(-std)} 6V78M${place(std)} 6V78`;
+  const dots = (some) => ({
+    d: dotsPath(spreadOut(some, place, 22, 46)),
+    "stroke-width": some.length > 64 ? 5 : 8,
+  });
   return [
-    draft("path", {
-      class: "keys", d: dotsPath(spreadOut(scores, place, 22, 46)),
-      "stroke-width": scores.length > 64 ? 5 : 8,
-    }),
+    draft("path", { class: "compared", ...dots(rooted?.scores ?? []) }),
+    draft("path", { class: "keys", ...dots(scores) }),
     draft("path", { class: "theory", d: at(theoryStd) }),
     draft("path", {
       class: "spread", d: `M${place(-scoreStd)} 10H${place(scoreStd)}`,
@@ -49,15 +52,16 @@ function scoresChart(width, { scores, scoreStd, theoryStd }) {
 }
 
 // The root keeps the small weights of many keys apart from zero.
-function weightsChart(width, { weights }) {
+function weightsChart(width, { weights }, rooted) {
   const step = (width - LEFT - RIGHT) / weights.length;
   const bar = step * (weights.length > 64 ? 1 : 0.8);
   const y = (weight) => 92 - 80 * Math.sqrt(weight);
-  const d = Array.from(weights, (weight, j) =>
+  const bars = (some) => Array.from(some, (weight, j) =>
     `M${LEFT + j * step} 92V${y(weight)}h${bar}V92z`).join("");
   const alike = y(1 / weights.length);
   return [
-    draft("path", { class: "bars", d }),
+    draft("path", { class: "compared", d: bars(rooted?.weights ?? []) }),
+    draft("path", { class: "bars", d: bars(weights) }),
     draft("path", { class: "theory", d: `M${LEFT} ${alike}H${width - RIGHT}` }),
     draft("path", {
       class: "axis", d: `M${LEFT} 12V92H${width - RIGHT}`, fill: "none",
@@ -68,12 +72,16 @@ function weightsChart(width, { weights }) {
   ];
 }
 
-function entropyChart(width, { entropy: mean, maxEntropy }) {
+function entropyChart(width, { entropy: mean, maxEntropy }, rooted) {
   const full = width - LEFT - RIGHT;
   const bar = { x: LEFT, y: 14, height: 22, rx: 4 };
   return [
     draft("rect", { class: "track", width: full, ...bar }),
     draft("rect", { class: "level", width: (full * mean) / maxEntropy, ...bar }),
+    draft("path", {
+      class: "compared", "stroke-width": 4,
+      d: rooted ? `M${LEFT + (full * rooted.entropy) / maxEntropy} 8v34` : "",
+    }),
     draft("text", { x: LEFT, y: 54, text: WORDS.oneKey }),
     draft("text", {
       x: width - RIGHT, y: 54, "text-anchor": "end", text: WORDS.allKeys,
@@ -81,13 +89,14 @@ function entropyChart(width, { entropy: mean, maxEntropy }) {
   ];
 }
 
-function gradientChart(width, { gradNorms, gradP10, gradMedian }) {
+function gradientChart(width, { gradNorms, gradP10, gradMedian }, rooted) {
   const [low, high] = [-12, 3];
   const full = width - LEFT - RIGHT;
   const place = (norm) => LEFT
     + (full * (Math.max(low, Math.min(high, Math.log10(norm))) - low))
       / (high - low);
-  const points = spreadOut(gradNorms, place, 34, 40);
+  const dots = (norms) => spreadOut(norms, place, 34, 40);
+  const points = dots(gradNorms);
   const isDead = (_, i) => gradNorms[i] < DEAD_BELOW;
   const border = place(DEAD_BELOW);
   const ticks = [-12, -9, -6, -3, 0, 3].map((power) =>
@@ -105,6 +114,10 @@ function gradientChart(width, { gradNorms, gradP10, gradMedian }) {
     }),
     draft("text", { x: LEFT + 6, y: 14, text: WORDS.deadZone }),
     draft("path", { class: "theory", d: `M${border} 0V80` }),
+    draft("path", {
+      class: "compared", d: dotsPath(dots(rooted?.gradNorms ?? [])),
+      "stroke-width": 8,
+    }),
     draft("path", {
       class: "alive", d: dotsPath(points.filter((p, i) => !isDead(p, i))),
     }),
@@ -124,9 +137,9 @@ function chartPanel(title, height, chart) {
     "div", { class: "vitedu-panel" },
     titled(title), note, picture,
   );
-  function show(text, values, width) {
+  function show(text, values, rooted, width) {
     picture.setAttribute("width", width);
-    renew(picture, chart(width, values));
+    renew(picture, chart(width, values, rooted));
     write(note, text);
   }
   return { root, show };
