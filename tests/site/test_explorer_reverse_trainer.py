@@ -188,8 +188,51 @@ def test_a_switch_starts_a_new_run_that_goes_on(show, label, name, value):
     heads = shown["numHeads"]
     expect(page.locator(".map")).to_have_count(heads)
     assert len(shown["mirror"]) == heads
-    # The run before stays to be compared with.
-    assert len(curve(page, "before")) >= 12
+
+
+def train_for(page: Page, steps: int) -> None:
+    button(page, "Train").click()
+    wait_for_step(page, steps)
+    button(page, "Pause").click()
+    expect_published(explorer_of(page), playing="false")
+
+
+def test_runs_are_kept_by_name_and_short_ones_are_not(show):
+    page = show(ReverseTrainer())
+    names = page.locator(".curve g .before ~ text")
+    train_for(page, 60)
+    for name in ("no positions", "too fast", "fast", "default"):
+        button(page, name).click()
+        expect(button(page, name)).to_have_attribute("aria-pressed", "true")
+        expect_published(explorer_of(page), step=0)
+        if name == "too fast":
+            continue  # not trained: nothing to keep
+        train_for(page, 60)
+    expect(names).to_have_text(["default", "no positions", "rate 0.01"])
+    assert len(curve(page, "before >> nth=0")) >= 60
+    button(page, "Start again").click()
+    expect(names).to_have_text(["no positions", "rate 0.01", "default"])
+
+
+def test_one_can_look_back(show):
+    page = show(make())
+    explorer, back = explorer_of(page), page.get_by_label("Look back")
+    expect(back).to_be_disabled()
+    at_start = published(explorer)
+    for step in range(11):
+        button(page, "One step").click()
+        expect_published(explorer, step=step + 1)
+    now = published(explorer)
+    back.press("Home")
+    expect_published(explorer, tested=0, looked_at=0, step=11)
+    shown = published(explorer)
+    for name in ("loss", "mirror", "reads", "says", "sure"):
+        assert shown[name] == at_start[name] != ""
+    assert shown["sure"] != now["sure"]
+    expect(page.locator(".vitedu-reading")).to_contain_text("Step 0: loss ")
+    # The next step is the twelfth, not the first.
+    button(page, "One step").click()
+    expect_published(explorer, step=12, looked_at="")
 
 
 class Short(ReverseTrainer):

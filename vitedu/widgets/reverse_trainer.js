@@ -2,6 +2,7 @@
 
 const WORDS = {
   label: "An encoder learns, in this page, to reverse letters",
+  starts: "Settings to start from",
   play: "Train",
   pause: "Pause",
   once: "One step",
@@ -21,7 +22,12 @@ const WORDS = {
   fast: "fast",
   curveTitle: "Loss",
   curveNote: "Mean cross-entropy in nats of each training batch, by step. "
-    + "Grey: the run before.",
+    + "Grey: the runs before.",
+  back: "Look back to step",
+  runNames: {
+    positions: "no positions", scaled: "no root", num_heads: "{value} heads",
+    learning_rate: "rate {value}", seed: "seed {value}",
+  },
   curvePicture: "Loss by step, now {loss} at step {step}. Dashed lines: "
     + "guessing, ln 8 = 2.08; letters known but not their order, {limit}.",
   chance: "guessing: ln 8",
@@ -54,6 +60,20 @@ const WORDS = {
 };
 
 const TRAITS = ["positions", "scaled", "num_heads", "learning_rate", "seed"];
+// What the buttons set: a run that learns, and three that tell why.
+const HEALTHY = {
+  positions: true, scaled: true, num_heads: 1, learning_rate: 0.001,
+};
+const STARTS = {
+  "default": HEALTHY,
+  "no positions": { ...HEALTHY, positions: false },
+  "fast": { ...HEALTHY, learning_rate: 0.01 },
+  "too fast": { ...HEALTHY, learning_rate: 0.1 },
+};
+// Runs that are kept to be compared with, and the fewest steps of one: a
+// slider on its way starts many runs that are not worth keeping.
+const KEPT_RUNS = 3;
+const KEPT_STEPS = 50;
 const BUDGET_MS = 8;
 // So often, in steps, the network is tested on new sequences.
 const TEST_EVERY = 10;
@@ -74,6 +94,15 @@ function settingsOf(model) {
   const [positions, scaled, numHeads, learningRate, seed] =
     TRAITS.map((name) => model.get(name));
   return { positions, scaled, numHeads, learningRate, seed };
+}
+
+// What is special about a run.
+function runName(settings) {
+  const usual = { ...HEALTHY, seed: 0 };
+  const special = Object.entries(settings)
+    .filter(([name, value]) => value !== usual[name])
+    .map(([name, value]) => sentence(WORDS.runNames[name], { value }));
+  return special.join(", ") || "default";
 }
 
 function makeControls(model) {
@@ -113,14 +142,21 @@ function render({ model, el }) {
   const letters = letterTable();
   const tiles = { step: tile("step"), right: tile("right") };
   const mapsRoot = html("div", { class: "maps" });
-  let [trainer, previous, maps, tested, told, sequence, begunWith, rate] = [];
+  let [trainer, maps, tested, told, sequence, begunWith, rate, name] = [];
+  let runs = [];
+  // What was seen at every test of this run, and which of it is looked at;
+  // null for the network as it is now.
+  let history;
+  let lookedAt = null;
   let playing = false;
 
   function start() {
-    // A slider on its way starts many runs; none of them is worth keeping.
-    if (trainer?.steps >= TEST_EVERY) {
-      previous = { losses: trainer.losses, steps: trainer.steps };
+    if (trainer?.steps >= KEPT_STEPS) {
+      const { losses, steps } = trainer;
+      runs = [...runs, { losses, steps, name }].slice(-KEPT_RUNS);
     }
+    name = runName(Object.fromEntries(TRAITS.map((trait) =>
+      [trait, model.get(trait)])));
     const settings = settingsOf(model);
     const { learningRate, ...others } = settings;
     const beginning = JSON.stringify(others);
@@ -132,6 +168,8 @@ function render({ model, el }) {
     }
     rate = learningRate;
     [told, sequence] = [0, 0];
+    [history, lookedAt] = [[], null];
+    remember();
     news.textContent = "";
     for (const [name, { set }] of Object.entries(controls)) {
       set(model.get(name));
@@ -143,14 +181,22 @@ function render({ model, el }) {
     mapsRoot.style.setProperty("--columns", Math.min(2, maps.length));
     show({ speak: playing });
   }
+  function remember() {
+    const seen = trainer.look(sequence);
+    // The next look overwrites its maps.
+    const kept = { ...seen, maps: seen.maps.map((map) => map.slice()) };
+    history.push({ step: trainer.steps, tested, seen: kept });
+  }
   function step() {
+    lookedAt = null;
     trainer.step(rate);
     if (trainer.steps % TEST_EVERY) return;
     tested = trainer.evaluate();
-    const name = MILESTONES[told]?.[0];
-    if (name && tested.right >= MILESTONES[told][1]) {
+    remember();
+    const milestone = MILESTONES[told]?.[0];
+    if (milestone && tested.right >= MILESTONES[told][1]) {
       told += 1;
-      news.textContent = sentence(WORDS[name], { step: tested.step });
+      news.textContent = sentence(WORDS[milestone], { step: tested.step });
     }
   }
   function stepsOfAFrame() {
@@ -170,23 +216,31 @@ function render({ model, el }) {
   }
   function show({ speak }) {
     if (!playing && tested.step !== trainer.steps) tested = trainer.evaluate();
-    const seen = trainer.look(sequence);
+    const now = history[lookedAt] ?? {
+      step: trainer.steps, tested, seen: trainer.look(sequence),
+    };
+    const { seen, tested: result } = now;
     const { steps } = trainer;
-    const best = largestOf(tested.mirror, 0, tested.mirror.length);
+    const best = largestOf(result.mirror, 0, result.mirror.length);
     const words = {
-      step: tested.step, loss: tested.loss.toFixed(2),
-      right: percent(tested.right), count: TEST_BATCHES * BATCH,
-      head: best + 1, share: percent(tested.mirror[best]),
+      step: result.step, loss: result.loss.toFixed(2),
+      right: percent(result.right), count: TEST_BATCHES * BATCH,
+      head: best + 1, share: percent(result.mirror[best]),
       limit: WITHOUT_ORDER.loss.toFixed(2), most: MAX_STEPS,
     };
     curve.update(
-      Math.max(200, widths.of(curvePanel)), trainer, previous,
+      Math.max(200, widths.of(curvePanel)), trainer, runs,
+      lookedAt === null ? null : now.step,
       sentence(WORDS.curvePicture, words),
     );
     maps.forEach((map, head) =>
-      map.update(seen.maps[head], seen.reads, tested.mirror[head]));
+      map.update(seen.maps[head], seen.reads, result.mirror[head]));
     letters.update(seen);
-    tiles.step.set(steps, sentence(WORDS.ofSteps, words));
+    starts.update();
+    back.setMax(history.length - 1);
+    back.set(lookedAt ?? history.length - 1);
+    back.input.disabled = history.length < 2;
+    tiles.step.set(now.step, sentence(WORDS.ofSteps, words));
     tiles.right.set(sentence(WORDS.share, { share: words.right }),
       sentence(WORDS.limitRight, { right: percent(WITHOUT_ORDER.right) }));
     write(toggle, playing ? WORDS.pause : WORDS.play);
@@ -195,8 +249,8 @@ function render({ model, el }) {
     frame.publish({
       ...settingsOf(model), playing, step: steps, sequence,
       trainLoss: steps ? trainer.losses[steps - 1] : "",
-      tested: tested.step, loss: tested.loss, right: tested.right,
-      mirror: tested.mirror,
+      tested: result.step, loss: result.loss, right: result.right,
+      mirror: result.mirror, lookedAt: lookedAt === null ? "" : now.step,
       reads: seen.reads, says: seen.says, sure: seen.sure,
     });
   }
@@ -211,13 +265,25 @@ function render({ model, el }) {
     setTraits(model, { seed: (model.get("seed") + 1) % 2 ** 32 }));
   const other = button(WORDS.other, () => {
     sequence = (sequence + 1) % BATCH;
+    lookedAt = null;
     show({ speak: !playing });
+  });
+  const starts = settingButtons(model, WORDS.starts, STARTS);
+  const back = range({
+    label: WORDS.back, min: 0, max: 0, value: 0,
+    format: (at) => history?.[at]?.step ?? 0,
+    onInput: (at) => {
+      lookedAt = at < history.length - 1 ? at : null;
+      play(false);
+    },
   });
   const curvePanel = panel(
     "curve", titled(WORDS.curveTitle), noted(WORDS.curveNote), curve.root,
+    back.root,
     html("dl", {}, ...Object.values(tiles).map(({ root }) => root)),
   );
   frame.root.append(
+    starts.root,
     html("div", { class: "buttons" }, toggle, once, again, newSeed),
     html("div", { class: "vitedu-controls" },
       controls.positions.root, controls.scaled.root, controls.num_heads.root,

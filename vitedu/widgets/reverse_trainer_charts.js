@@ -11,7 +11,7 @@ const CURVE = {
 const POINTS = 250;
 const STEP_TICKS = [[200, 50], [500, 100], [1000, 250], [2000, 500]];
 
-// The losses of a run, the run before, and two lines to compare with.
+// The losses of a run, of runs before, and two lines to compare with.
 function lossCurve() {
   const { left, right, top, bottom, height, most } = CURVE;
   const picture = svg("svg", { role: "img", height });
@@ -31,12 +31,11 @@ function lossCurve() {
   }
   function axes(width, x, y, last, tick) {
     const end = width - right;
-    const baseline = (loss, text) => [
-      svg("path", { class: "baseline", d: `M${left} ${y(loss)}H${end}` }),
-      svg("text", {
-        class: "strong", x: end, y: y(loss) - 5, "text-anchor": "end", text,
-      }),
-    ];
+    const baseline = (loss) =>
+      svg("path", { class: "baseline", d: `M${left} ${y(loss)}H${end}` });
+    const named = (loss, text) => svg("text", {
+      class: "strong", x: end, y: y(loss) - 5, "text-anchor": "end", text,
+    });
     const down = [0, 1, 2, 3].map((loss) => svg("text", {
       x: left - 6, y: y(loss) + 4, "text-anchor": "end", text: loss,
     }));
@@ -47,22 +46,39 @@ function lossCurve() {
         "text-anchor": step === last ? "end" : "middle",
       }));
     }
-    return [
+    behind.replaceChildren(
       svg("path", {
         class: "axis", d: `M${left} ${top}V${y(0)}H${end}`,
       }), ...down, ...across,
-      ...baseline(Math.log(SYMBOLS), WORDS.chance),
-      ...baseline(WITHOUT_ORDER.loss, WORDS.limit),
-    ];
+      baseline(Math.log(SYMBOLS)), baseline(WITHOUT_ORDER.loss),
+    );
+    // In front of the curves, which may run along a line.
+    front.replaceChildren(
+      named(Math.log(SYMBOLS), WORDS.chance),
+      named(WITHOUT_ORDER.loss, WORDS.limit),
+    );
   }
   const now = svg("path", { class: "loss" });
-  const before = svg("path", { class: "before" });
-  const behind = svg("g");
-  picture.append(behind, before, now);
+  const [behind, before, front] = [svg("g"), svg("g"), svg("g")];
+  const looked = svg("path", { class: "looked" });
+  picture.append(behind, before, now, looked, front);
 
-  // `previous` is the run before this one, or null.
-  function update(width, { losses, steps }, previous, label) {
-    const longest = Math.max(steps, previous?.steps ?? 0);
+  // The names of runs before, each where its curve ends.
+  function endsOf(runs, x, y) {
+    return runs.map(({ losses, steps, name }) => {
+      const last = losses.slice(Math.max(0, steps - 20), steps);
+      const mean = last.reduce((sum, loss) => sum + loss, 0) / last.length;
+      const far = x(steps) > CURVE.left + 150;
+      return draft("text", {
+        class: "strong", x: x(steps) + (far ? -2 : 4), y: y(mean) - 6,
+        "text-anchor": far ? "end" : "start", text: name,
+      });
+    });
+  }
+
+  // `runs` are those before this one; `lookedAt` is a step, or null.
+  function update(width, { losses, steps }, runs, lookedAt, label) {
+    const longest = Math.max(steps, ...runs.map((run) => run.steps));
     const [last, tick] = STEP_TICKS.find(([end]) => longest <= end);
     const x = (step) =>
       left + ((width - left - right) * step) / last;
@@ -72,12 +88,18 @@ function lossCurve() {
     if (drawn !== key) {
       drawn = key;
       picture.setAttribute("width", width);
-      behind.replaceChildren(...axes(width, x, y, last, tick));
+      axes(width, x, y, last, tick);
     }
     picture.setAttribute("aria-label", label);
     now.setAttribute("d", path(losses, steps, x, y));
-    before.setAttribute("d", previous
-      ? path(previous.losses, previous.steps, x, y) : "");
+    renew(before, [
+      ...runs.map((run) => draft("path", {
+        class: "before", d: path(run.losses, run.steps, x, y),
+      })),
+      ...endsOf(runs, x, y),
+    ]);
+    looked.setAttribute("d", lookedAt === null
+      ? "" : `M${x(lookedAt)} ${top}V${y(0)}`);
   }
   return { root: picture, update };
 }
