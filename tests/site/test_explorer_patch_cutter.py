@@ -291,3 +291,19 @@ def test_the_marks_wait_until_the_slider_rests(show):
     expect(chosen).to_have_attribute(
         "aria-label", re.compile(f"row {row}, column {column}$")
     )
+
+
+def test_the_choice_does_not_wander_while_sizes_change(show):
+    image = make_image(224, 224)
+    page = show(make(image=image, patch_sizes=[16, 28, 56], patch_size=16))
+    start = published(explorer_of(page))["patch"]
+    slider = page.get_by_label("Patch size")
+    for key, size in [
+        ("ArrowRight", 28),
+        ("ArrowRight", 56),
+        ("ArrowLeft", 28),
+        ("ArrowLeft", 16),
+    ]:
+        slider.press(key)
+        expect_published(explorer_of(page), patch_size=size)
+    assert published(explorer_of(page))["patch"] == start

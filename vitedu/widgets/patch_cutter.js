@@ -43,17 +43,17 @@ const WORDS = {
   rowTitle: "Its row: {values} numbers",
   rowNotes: {
     "c p1 p2": "The reds of all pixels come first, then the greens, then the "
-      + "blues. The marks show the three numbers of the pixel outlined above.",
+      + "blues. The marks show the three numbers of the outlined pixel.",
     "p1 p2 c": "The red, the green and the blue of a pixel stand side by "
-      + "side. The marks show the three numbers of the pixel outlined above.",
+      + "side. The marks show the three numbers of the outlined pixel.",
   },
   reshapeNotes: {
     "c p1 p2": "Memory holds the {whole} as (c h w), and the row is a "
       + "piece of it. Its thirds are taken for red, green and blue. The marks "
-      + "show what is taken for the colours of the pixel outlined above.",
+      + "show what is taken for the colours of the outlined pixel.",
     "p1 p2 c": "Memory holds the {whole} as (h w c), and the row is a "
-      + "piece of it. The marks show the three numbers of the pixel outlined "
-      + "above.",
+      + "piece of it. The marks show the three numbers of the outlined "
+      + "pixel.",
   },
   whole: "photograph",
   crop: "crop",
@@ -115,6 +115,8 @@ function render({ model, el }) {
   // The place in the row that the mouse is at; Python does not hear of it.
   let under = null;
   let grid;
+  // The place that the slider of sizes stays at, and where it led.
+  let held;
   let numbers;
   let channels;
   let pixels;
@@ -158,17 +160,18 @@ function render({ model, el }) {
     onInput: (place) => set({ place }),
   });
 
-  // To patches of another size: to the one over the middle of the old one.
+  // To patches of another size: to the one over the middle of the patch that
+  // was chosen last, however many sizes lie between.
   function resize(size) {
-    const middle = (at) => (at + 0.5) * grid.size;
-    const along = (at, count) =>
-      Math.min(count - 1, Math.floor(middle(at) / size));
+    const { patch, row, column } = placeInGrid();
+    if (patch !== held?.patch || grid.size !== held.size) {
+      held = { middle: [row, column].map((at) => (at + 0.5) * grid.size) };
+    }
     const [rows, columns] = [height, width].map((s) => Math.floor(s / size));
-    const { row, column } = placeInGrid();
-    set({
-      patch_size: size, place: 0,
-      patch: along(row, rows) * columns + along(column, columns),
-    });
+    const [down, across] = [rows, columns].map((count, i) =>
+      Math.min(count - 1, Math.floor(held.middle[i] / size)));
+    Object.assign(held, { size, patch: down * columns + across });
+    set({ patch_size: size, place: 0, patch: held.patch });
   }
   function placeInGrid() {
     const patch = Math.min(model.get("patch"), grid.patches - 1);
@@ -266,9 +269,9 @@ function render({ model, el }) {
       ...Object.values(controls).map(({ root }) => root)),
     html("div", { class: "panels" },
       panel("of-photograph", titles[0], photo.root, notes[0]),
-      panel("of-patch", titles[1], zoom.root, notes[1])),
-    panel("of-row", titles[2], row.root, slider.root, tiles.root, notes[2]),
-    panel("of-all", titles[3], all.root, notes[3]),
+      panel("of-all", titles[3], all.root, notes[3]),
+      panel("of-patch", titles[1], zoom.root, notes[1]),
+      panel("of-row", titles[2], row.root, slider.root, tiles.root, notes[2])),
     ...frame.reading,
   );
   const redraw = onceAFrame(update);
