@@ -10,6 +10,8 @@ from explorers import rows_of_weights
 from mounted import explorer_of
 from playwright.sync_api import Locator, Page, expect
 
+from vitedu.widgets import HeadViewer
+
 HEADS, KEYS = 3, 5
 TOLERANCE = 1e-5
 WEIGHTS = rows_of_weights(2, HEADS, KEYS, KEYS)
@@ -186,3 +188,72 @@ def test_two_sequences_have_words_of_their_own_and_no_offset(show):
     np.testing.assert_allclose(
         drawn(page, ".bars rect", "width"), weights[:, 6], atol=TOLERANCE
     )
+
+
+def typed(**view) -> HeadViewer:
+    """Return an explorer that reads words of a, b, c with up to 6 letters."""
+    pen = np.random.default_rng(0)
+    asking, offering = pen.normal(0, 1.5, (2, HEADS, 3 + 6, 4))
+    words = {"first": "abcab", "short": "ca"}
+    return HeadViewer.of_letters("abc", asking, offering, words, **view)
+
+
+def weights_of(explorer: HeadViewer, word: str) -> torch.Tensor:
+    ids = ["abc".index(letter) for letter in word]
+    q, k = (
+        torch.tensor(part[:, ids] + part[:, 3 : 3 + len(word)])
+        for part in (explorer.asking, explorer.offering)
+    )
+    return (q @ k.mT / 2).softmax(-1)  # (head, query, key)
+
+
+def test_a_typed_word_is_read_at_once(show):
+    widget = typed(query=4)
+    page = show(widget)
+    box = page.get_by_label("Word", exact=True)
+    expect(box).to_have_value("abcab")
+    for word in ("abcab", "bbacca", "cab"):
+        box.fill(word)
+        expect(page.locator(".token.key")).to_have_text(list(word))
+        query = min(4, len(word) - 1)
+        expect_query(page, query)
+        np.testing.assert_allclose(
+            drawn(page, ".bars rect", "width"),
+            weights_of(widget, word)[:, query],
+            atol=TOLERANCE,
+        )
+    button(page, "short").click()
+    expect(box).to_have_value("ca")
+    expect(button(page, "short")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".token.key")).to_have_text(["c", "a"])
+
+
+def test_a_word_that_cannot_be_read_says_why_and_changes_nothing(show):
+    page = show(typed())
+    box = page.get_by_label("Word", exact=True)
+    for word, why in [
+        ("abx", "Letters are a b c."),
+        ("a", "A word has 2 to 6 letters."),
+    ]:
+        box.fill(word)
+        expect(page.get_by_role("status")).to_have_text(why)
+        expect(box).to_have_attribute("aria-invalid", "true")
+        expect(page.locator(".token.key")).to_have_text(list("abcab"))
+    box.fill("abcabc")
+    expect(page.locator(".fault")).to_be_empty()
+    expect(page.locator(".token.key")).to_have_count(6)
+
+
+@pytest.mark.parametrize(
+    ("letters", "parts", "word", "named"),
+    [
+        ("abc", 9, "abd", "word must be 2 to 6 letters of 'abc'"),
+        ("abc", 9, "abcabca", "word must be 2 to 6 letters of 'abc'"),
+        ("aba", 9, "ab", "letters must be 2 to 64 different ones"),
+        ("abc", 4, "ab", "asking and offering must have one shape"),
+    ],
+)
+def test_letters_words_and_parts_must_fit(letters, parts, word, named):
+    numbers = np.zeros((HEADS, parts, 4))
+    with pytest.raises(ValueError, match=named):
+        HeadViewer.of_letters(letters, numbers, numbers, {"one": word})

@@ -2,6 +2,10 @@
 
 const WORDS = {
   label: "Heads: choose a token, see where each head looks",
+  word: "Word",
+  words: "Words to try",
+  badLetters: "Letters are {letters}.",
+  badLength: "A word has 2 to {most} letters.",
   layer: "Layer",
   linesTitle: "Where token {place}, “{word}”, looks",
   linesNote: "Rest on a token, tap it, or use the arrow keys. The thicker a "
@@ -37,7 +41,7 @@ const WORDS = {
   readNone: "All heads are hidden.",
 };
 
-const TRAITS = ["layer", "query", "heads"];
+const TRAITS = ["layer", "query", "heads", "word"];
 const headColour = (head) => `var(--c-head-${head % 4})`;
 // Four colours serve eight heads: those of the second four are drawn dashed
 // and hollow.
@@ -99,10 +103,9 @@ function mostLetters({ all, words, targets }) {
   return start.length + all.length * (1 + ofHead.length);
 }
 
-function render({ model, el }) {
-  const data = readData(model);
-  const { layers, words, targets, all } = data;
-  const frame = explorer(el, "head-viewer", WORDS.label);
+// The panels for one set of weights.
+function headPanels(model, data) {
+  const { words, targets, all } = data;
   const pick = (query) => setTraits(model, { query });
   const lines = headLines(data, pick);
   const maps = headMaps(data, pick, (head) => {
@@ -116,18 +119,27 @@ function render({ model, el }) {
   const allHeads = button("", () => setTraits(model, {
     heads: model.get("heads").length < all.length ? all : [],
   }));
-  const layer = select({
-    label: WORDS.layer, value: model.get("layer"),
-    options: Array.from({ length: layers }, (_, at) => [at, at + 1]),
-    onInput: (value) => setTraits(model, { layer: Number(value) }),
-  });
+  const tallMaps = [3, 4].includes(all.length) && data.queries <= 16;
+  const root = html("div", { class: `panels ${tallMaps ? "tall-maps" : ""}` },
+    panel("look", linesTitle, noted(WORDS.linesNote), lines.root),
+    panel("side",
+      html("div", { class: "vitedu-control-head" },
+        titled(WORDS.mapsTitle),
+        allHeads),
+      noted(WORDS.mapsNote), maps.root),
+    panel("readings",
+      titled(WORDS.tableTitle),
+      table.root,
+      noted(sentence(WORDS.tableNote, {
+        keys: data.keys, flat: Math.log(data.keys).toFixed(2),
+      })),
+      ...(data.hasOffset ? [noted(WORDS.offsetNote)] : [])));
 
-  function update({ speak = true } = {}) {
-    const [at, query, shown] = TRAITS.map((name) => model.get(name));
+  // Returns the sentence that says what is to be seen, and its numbers.
+  function update(at, query, shown) {
     const rows = all.map((head) => data.row(at, head, query));
     const read = rows.map((row) => readRow(row, query));
     const chosen = { place: query + 1, word: targets[query] };
-    layer.set(at);
     write(linesTitle, sentence(WORDS.linesTitle, chosen));
     write(allHeads, shown.length < all.length ? WORDS.showAll : WORDS.hideAll);
     lines.update(rows, query, shown);
@@ -138,41 +150,103 @@ function render({ model, el }) {
       word: words[read[head].most], weight: read[head].largest.toFixed(2),
     }));
     if (!shown.length) sentences.push(WORDS.readNone);
-    frame.read(
-      [sentence(WORDS.reading, chosen), ...sentences].join(" "), { speak },
-    );
     const listed = (name) => read.map((values) => values[name]);
-    frame.publish({
-      layer: at, query, heads: shown, most: listed("most"),
-      largest: listed("largest"), entropy: listed("entropy"),
-      offset: listed("offset"),
+    return {
+      said: [sentence(WORDS.reading, chosen), ...sentences].join(" "),
+      numbers: {
+        most: listed("most"), largest: listed("largest"),
+        entropy: listed("entropy"), offset: listed("offset"),
+      },
+    };
+  }
+  function dispose() {
+    lines.dispose();
+    maps.dispose();
+  }
+  return { root, update, dispose };
+}
+
+// A box for a word of the reader's own, and buttons for some that tell more.
+function wordControls(model) {
+  const letters = model.get("letters");
+  const most = model.get("asking").shape[1] - letters.length;
+  const fault = html("p", { class: "fault", role: "status" });
+  const input = html("input", {
+    type: "text", autocomplete: "off", autocapitalize: "off",
+    spellcheck: "false", maxlength: most, oninput: () => take(input.value),
+  });
+  const box = control(WORDS.word, input);
+  const settings = Object.entries(model.get("words"))
+    .map(([name, word]) => [name, { word }]);
+  const starts = settingButtons(
+    model, WORDS.words, Object.fromEntries(settings),
+  );
+  function take(word) {
+    const known = [...word].every((letter) => letters.includes(letter));
+    const fits = word.length >= 2 && word.length <= most;
+    const text = !known
+      ? sentence(WORDS.badLetters, { letters: [...letters].join(" ") })
+      : !fits ? sentence(WORDS.badLength, { most }) : "";
+    input.setAttribute("aria-invalid", text !== "");
+    write(fault, text);
+    if (text) return;
+    setTraits(model, {
+      word, query: Math.min(model.get("query"), word.length - 1),
     });
   }
+  function update() {
+    const word = model.get("word");
+    starts.update();
+    if (input.value === word) return;
+    input.value = word;
+    input.setAttribute("aria-invalid", "false");
+    write(fault, "");
+  }
+  const root = html("div", { class: "word" }, box, starts.root, fault);
+  return { root, update };
+}
 
-  const tallMaps = [3, 4].includes(all.length) && data.queries <= 16;
-  frame.root.style.setProperty("--letters", mostLetters(data));
+function render({ model, el }) {
+  const frame = explorer(el, "head-viewer", WORDS.label);
+  const controls = model.get("word") ? wordControls(model) : null;
+  const place = html("div");
+  let [data, panels, word] = [];
+  const layers = decodeArray(model.get("weights")).shape[0];
+  const layer = select({
+    label: WORDS.layer, value: model.get("layer"),
+    options: Array.from({ length: layers }, (_, at) => [at, at + 1]),
+    onInput: (value) => setTraits(model, { layer: Number(value) }),
+  });
+
+  function renewPanels() {
+    if (panels && word === model.get("word")) return;
+    word = model.get("word");
+    panels?.dispose();
+    data = readData(model);
+    panels = headPanels(model, data);
+    place.replaceChildren(panels.root);
+    frame.root.style.setProperty("--letters", mostLetters(data));
+  }
+  function update({ speak = true } = {}) {
+    renewPanels();
+    controls?.update();
+    const [at, chosen, shown] = TRAITS.map((name) => model.get(name));
+    const query = Math.min(chosen, data.queries - 1);
+    layer.set(at);
+    const { said, numbers } = panels.update(at, query, shown);
+    frame.read(said, { speak });
+    frame.publish({ layer: at, query, heads: shown, word, ...numbers });
+  }
+
   frame.root.append(
+    ...(controls ? [controls.root] : []),
     ...(layers > 1
       ? [html("div", { class: "vitedu-controls" }, layer.root)] : []),
-    html("div", { class: `panels ${tallMaps ? "tall-maps" : ""}` },
-      panel("look", linesTitle, noted(WORDS.linesNote), lines.root),
-      panel("side",
-        html("div", { class: "vitedu-control-head" },
-          titled(WORDS.mapsTitle),
-          allHeads),
-        noted(WORDS.mapsNote), maps.root),
-      panel("readings",
-        titled(WORDS.tableTitle),
-        table.root,
-        noted(sentence(WORDS.tableNote, {
-          keys: data.keys, flat: Math.log(data.keys).toFixed(2),
-        })),
-        ...(data.hasOffset ? [noted(WORDS.offsetNote)] : []))),
-    ...frame.reading,
+    place, ...frame.reading,
   );
   update({ speak: false });
   return followTraits(
-    model, TRAITS, update, lines.dispose, maps.dispose, frame.dispose,
+    model, TRAITS, update, () => panels.dispose(), frame.dispose,
   );
 }
 

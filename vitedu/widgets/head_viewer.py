@@ -15,6 +15,7 @@ from vitedu.widgets.base import (
 )
 
 MAX_HEADS = 8
+MAX_LETTERS = 64
 MAX_TOKENS = 24
 FIXED = ("weights", "tokens", "targets")
 # Of one look: four heads have colours of their own.
@@ -40,6 +41,8 @@ class HeadViewer(Explorer):
         view: What to show at first, by the names above; else the first
             layer, the token in the middle and the first four heads.
 
+    `of_letters` makes one in which the reader types the tokens.
+
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
         ValueError: An array whose shape or values do not fit the others.
@@ -61,6 +64,13 @@ class HeadViewer(Explorer):
     query = Integer(0, low=0, high=_UNLIMITED)
     heads = traitlets.List().tag(sync=True)
 
+    # Of an explorer that reads what is typed: see `of_letters`.
+    letters = traitlets.Unicode("").tag(sync=True)
+    asking = Array("head part component", default=[[[0.0]]])
+    offering = Array("head part component", default=[[[0.0]]])
+    words = traitlets.Dict().tag(sync=True)
+    word = traitlets.Unicode("").tag(sync=True)
+
     _checked = False
 
     def __init__(
@@ -80,6 +90,61 @@ class HeadViewer(Explorer):
         )
         self._check_arrays()
 
+    @classmethod
+    def of_letters(
+        cls,
+        letters: str,
+        asking: np.ndarray,
+        offering: np.ndarray,
+        words: dict[str, str],
+        **view: Any,
+    ) -> "HeadViewer":
+        """Make one whose tokens are the letters of a word one may type.
+
+        The page computes the weights of one layer: the query of a token is
+        the sum of a part for its letter and a part for its place, its key
+        too, and the scores are scaled by the root of head_dim.
+
+        Args:
+            letters: All letters, each once.
+            asking: Parts of queries (head, part, head_dim); the parts are
+                those of the letters, then those of the places.
+            offering: Parts of keys, likewise.
+            words: Words on buttons, by the names of the buttons; the first
+                is shown at first.
+            view: As for the class.
+
+        Raises:
+            TypeError: An argument of the wrong type.
+            ValueError: A word that has another letter, or does not fit the
+                places; arrays that do not fit the letters.
+        """
+        asking, offering = (np.asarray(part) for part in (asking, offering))
+        if not words:
+            raise ValueError("words must hold at least one word")
+        _check_parts(letters, asking, offering)
+        for word in words.values():
+            _check_word(word, letters, asking.shape[1] - len(letters))
+        first = next(iter(words.values()))
+        weights = _weights_of(first, letters, asking, offering)
+        return cls(
+            weights.astype("float32"),
+            list(first),
+            letters=letters,
+            asking=asking,
+            offering=offering,
+            words=words,
+            word=first,
+            **view,
+        )
+
+    @traitlets.validate("word")
+    def _check_typed(self, proposal: Any) -> str:
+        if proposal["value"]:
+            places = self.asking.shape[1] - len(self.letters)
+            _check_word(proposal["value"], self.letters, places)
+        return proposal["value"]
+
     @traitlets.default("query")
     def _middle(self) -> int:
         return self.weights.shape[2] // 2
@@ -98,7 +163,10 @@ class HeadViewer(Explorer):
     def _check_index(self, proposal: Any) -> int:
         self._check_arrays()
         axis = {"layer": 0, "query": 2}[proposal["trait"].name]
-        return index_below(self.weights.shape[axis], proposal)
+        size = self.weights.shape[axis]
+        if proposal["trait"].name == "query" and self.word:
+            size = len(self.word)
+        return index_below(size, proposal)
 
     @traitlets.validate("heads")
     def _check_heads(self, proposal: Any) -> list[int]:
@@ -124,6 +192,48 @@ class HeadViewer(Explorer):
             _check_sizes(self)
             _check_rows(self.weights)
             self._checked = True
+
+
+def _weights_of(
+    word: str, letters: str, asking: np.ndarray, offering: np.ndarray
+) -> np.ndarray:
+    """The weights of a word, (head, query, key)."""
+    ids = [letters.index(letter) for letter in word]
+    places = len(letters) + np.arange(len(word))
+    q, k = (part[:, ids] + part[:, places] for part in (asking, offering))
+    scores = q @ k.swapaxes(1, 2) / q.shape[-1] ** 0.5
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def _check_parts(
+    letters: str, asking: np.ndarray, offering: np.ndarray
+) -> None:
+    if not isinstance(letters, str):
+        raise TypeError(f"letters must be a string, got {letters!r}")
+    if len(set(letters)) < len(letters) or not 2 <= len(letters) <= (
+        MAX_LETTERS
+    ):
+        raise ValueError(
+            f"letters must be 2 to {MAX_LETTERS} different ones, "
+            f"got {letters!r}"
+        )
+    places = asking.shape[1] - len(letters) if asking.ndim == 3 else 0
+    if asking.shape != offering.shape or not 2 <= places <= MAX_TOKENS:
+        raise ValueError(
+            "asking and offering must have one shape, (head, part, "
+            f"head_dim), with {len(letters)} letters and 2 to {MAX_TOKENS} "
+            f"places as parts, got {asking.shape} and {offering.shape}"
+        )
+
+
+def _check_word(word: str, letters: str, places: int) -> None:
+    if not isinstance(word, str):
+        raise TypeError(f"word must be a string, got {word!r}")
+    if not 2 <= len(word) <= places or not set(word) <= set(letters):
+        raise ValueError(
+            f"word must be 2 to {places} letters of {letters!r}, got {word!r}"
+        )
 
 
 def _check_sizes(made: HeadViewer) -> None:

@@ -1,17 +1,31 @@
 // The right panel of the explorer: a small map of each head, under the button
 // that hides or shows it.
 
-function headMap({ row, queries, keys }, head) {
+// So many tokens a side still leave room for their names.
+const MOST_NAMED = 12;
+
+function headMap({ row, queries, keys, words, targets }, head) {
   const squares = Array.from({ length: queries * keys }, () => svg("rect"));
   const lines = Array.from({ length: queries }, (_, query) => svg("rect", {
     class: "map-row", y: query, width: keys, height: 1,
   }));
   const mark = svg("rect", { class: "map-mark", width: keys, height: 1 });
+  const named = [...words, ...targets].every((word) => word.length < 3)
+    && keys <= MOST_NAMED && queries <= MOST_NAMED;
+  const margin = named ? 1 : 0.15;
+  const name = (text, x, y) =>
+    svg("text", { class: "name", "text-anchor": "middle", x, y, text });
+  const names = named ? [
+    ...words.map((word, key) => name(word, key + 0.5, -0.3)),
+    ...targets.map((word, query) => name(word, -0.5, query + 0.75)),
+  ] : [];
   const root = svg(
     "svg", {
       class: `map ${headClass(head)}`, role: "img",
-      viewBox: `-0.15 -0.15 ${keys + 0.3} ${queries + 0.3}`,
+      viewBox: `${-margin} ${-margin} ${keys + margin + 0.15} `
+        + `${queries + margin + 0.15}`,
     },
+    ...names,
     svg("rect", { class: "paper", width: keys, height: queries }),
     svg("g", { class: "squares" }, ...squares), mark,
     svg("g", {}, ...lines),

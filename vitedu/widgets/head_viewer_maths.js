@@ -1,13 +1,43 @@
 // The numbers of the explorer HeadViewer.
 
+// The weights of one layer on a word that the reader types. A query is the sum
+// of a part for its letter and a part for its place, and so is a key.
+function weightsOf(model, word) {
+  const letters = [...model.get("letters")];
+  const ids = [...word].map((letter) => letters.indexOf(letter));
+  const [asking, offering] = ["asking", "offering"].map((name) =>
+    decodeArray(model.get(name)));
+  const [heads, parts, headDim] = asking.shape;
+  const n = ids.length;
+  // (place, component) of one head.
+  const vectors = ({ data }, head) => ids.map((id, place) => {
+    const from = (part) => (head * parts + part) * headDim;
+    return Float64Array.from({ length: headDim }, (_, c) =>
+      data[from(id) + c] + data[from(letters.length + place) + c]);
+  });
+  const weights = new Float64Array(heads * n * n);
+  for (let head = 0; head < heads; head += 1) {
+    const [q, k] = [vectors(asking, head), vectors(offering, head)];
+    q.forEach((query, place) => {
+      const scores = k.map((key) =>
+        query.reduce((sum, number, c) => sum + number * key[c], 0)
+          / Math.sqrt(headDim));
+      weights.set(softmax(scores), (head * n + place) * n);
+    });
+  }
+  return { data: weights, shape: [1, heads, n, n] };
+}
+
 function readData(model) {
-  const { data, shape } = decodeArray(model.get("weights"));
+  const word = model.get("word");
+  const { data, shape } = word
+    ? weightsOf(model, word) : decodeArray(model.get("weights"));
   const [layers, heads, queries, keys] = shape;
   function row(layer, head, query) {
     const start = ((layer * heads + head) * queries + query) * keys;
     return data.subarray(start, start + keys);
   }
-  const words = model.get("tokens");
+  const words = word ? [...word] : model.get("tokens");
   const targets = model.get("targets");
   return {
     layers, heads, queries, keys, row, words,
