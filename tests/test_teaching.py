@@ -116,7 +116,7 @@ def test_the_page_of_guides_holds_every_word():
     guide = read_guide(guide_file(path))
     page = guide_to(path, guide)
     title = "## 5. Multi-head attention"
-    assert page.startswith(f"{{.drawn-when-near}}\n{title}\n")
+    assert page.startswith(f"{title}\n")
     for texts in (guide["goals"], guide["goes_wrong"], guide["discuss"]):
         for text in texts:
             assert f"- {text}" in page

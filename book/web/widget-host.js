@@ -233,12 +233,13 @@
     }
   }
 
-  // Less than a window away, above or below.
+  // A few windows away, above or below: a picture of a whole page shows what
+  // its first third explains.
   const near = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (isIntersecting) mount(target);
     }
-  }, { rootMargin: "100% 0px" });
+  }, { rootMargin: "400% 0px" });
 
   for (const script of document.querySelectorAll(`[type="${VIEW}"]`)) {
     const place = document.createElement("div");

@@ -114,7 +114,7 @@ def test_the_sections_of_a_ledger_are_in_the_contents_of_its_page(book):
         assert build(book).returncode == 0
         text = ledger(book)
         assert f"It is {number} s." in text
-        section = '<section class="drawn-when-near ledger" id="claims-of-one">'
+        section = '<section class="ledger" id="claims-of-one">'
         assert section in text
         contents = text.partition('class="page-toc"')[2].partition("</nav>")[0]
         assert [

@@ -259,7 +259,7 @@ def _section(
         nodes.title("", app.env.titles[source].astext()),
         nodes.table("", group),
         ids=[_section_id(kind, source)],
-        classes=["drawn-when-near", "ledger"],
+        classes=["ledger"],
     )
 
 

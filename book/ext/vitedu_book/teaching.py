@@ -89,7 +89,7 @@ def guide_to(path: Path, guide: dict) -> str:
     text, link = prose(path), f"{CHAPTERS}/{path.name}"
     title = text.partition("\n")[0].removeprefix("# ")
     name = title.partition(". ")[2]
-    lines = ["{.drawn-when-near}", f"## {title}", ""]
+    lines = [f"## {title}", ""]
     lines += [f"The chapter: [{name}]({link}).", ""]
     for key, (heading, _) in LISTS.items():
         lines += [heading, ":   " + _bullets(guide[key], "    "), ""]
