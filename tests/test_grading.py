@@ -112,10 +112,11 @@ def number(**changes):
         (40, True, "the root."),
         (40.3, True, "the root."),
         (1600, False, "the variance."),
-        (41, False, "41 is not it."),
+        (41, False, "41 is too large. Once is too little."),
+        (-2, False, "-2 is too small. Once is too little."),
         ("40", False, "a number is asked for, not '40'."),
         (True, False, "a number is asked for, not True."),
-        (math.nan, False, "nan is not it."),
+        (math.nan, False, "a number is asked for, not nan."),
         (39.8, False, "the neighbour."),
     ],
 )
@@ -147,10 +148,18 @@ def function(**changes):
     ("candidate", "message"),
     [
         (lambda x, n: x + n, "small: you added."),
-        (lambda x, n: x * 2, "large: the shape is right, but a number is off"),
+        (
+            lambda x, n: x * 2,
+            "large: every number is 0.6667 times what it should be. The first "
+            "that differs is at [0, 1]: 0.2857 instead of 0.4286. It is "
+            "right for small.",
+        ),
         (lambda x, n: x.T * n, "small: the shape is (5, 3), it should be (3,"),
         (lambda x, n: 2, "small: your function returned int, a tensor is"),
-        (lambda x, n: x / 0, "small: some numbers are not finite."),
+        (
+            lambda x, n: x / 0,
+            "small: 15 of 15 numbers are not finite, the first at [0, 0]",
+        ),
         (lambda x, n: n[0], "small: your function stopped with TypeError:"),
         (lambda x, n: x.mul_(n), "small: your function changed its input."),
         (3, "small: your function stopped with TypeError:"),

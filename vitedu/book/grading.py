@@ -7,6 +7,7 @@ the book's own solution, which `must_accept` has to accept.
 
 import copy
 import html
+import inspect
 import math
 import random
 import re
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 
 from vitedu import require
 from vitedu.book import progress
+from vitedu.book.properties import broken_property, broken_reach
 
 _NUMBER = re.compile(r"\d+\.\d+")
 _CODE = re.compile("`([^`]+)`")
@@ -200,7 +202,10 @@ class NumberExercise(Exercise):
         nearest = min(messages, key=lambda value: abs(value - given))
         if math.isclose(given, nearest, rel_tol=self.tolerance):
             return Verdict(nearest == self.right, messages[nearest])
-        return Verdict(False, f"{answer} is not it.")
+        if math.isnan(given):
+            return Verdict(False, "a number is asked for, not nan.")
+        size = "large" if given > self.right else "small"
+        return Verdict(False, f"{answer} is too {size}. {self.hints[0]}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,7 +344,11 @@ def judge_function(
             made = compared(mistake)
             if all(_close(f, made(*given)) for f, given in answers):
                 return Verdict(False, f"{case}: {message}")
-        return Verdict(False, f"{case}: {_difference(found, expected)}")
+        said = broken_property(found, expected)
+        said += _wider(compared(candidate), compared(right), right, inputs)
+        passed = ", ".join(list(cases)[: len(answers) - 1])
+        also = f" It is right for {passed}." if passed else ""
+        return Verdict(False, f"{case}: {said}{also}")
     return Verdict(True, f"it passes all of {', '.join(cases)}.")
 
 
@@ -447,13 +456,25 @@ def _close(found: Tensor, expected: Tensor) -> bool:
     )
 
 
-def _difference(found: Tensor, expected: Tensor) -> str:
-    if found.shape != expected.shape:
-        return (
-            f"the shape is {tuple(found.shape)}, "
-            f"it should be {tuple(expected.shape)}."
+def _wider(
+    candidate: Callable, right: Callable, named: Callable, inputs: tuple
+) -> str:
+    """Say what `candidate` reads and should not, or that it is random."""
+    try:
+        names = tuple(inspect.signature(named).parameters)
+        once, again = (
+            _seeded(candidate, seed, *map(_copy, inputs)) for seed in (0, 1)
         )
-    if not found.isfinite().all():
-        return "some numbers are not finite. Which row could cause that?"
-    worst = (found.to(expected) - expected).abs().max().item()
-    return f"the shape is right, but a number is off by {worst:.3g}."
+    except Exception:  # what it raises, it raised before, and was told
+        return ""
+    if not _close(once, again):
+        return " Each call gives other numbers."
+    if len(names) < len(inputs):
+        return ""
+    return broken_reach(candidate, right, inputs, names[: len(inputs)])
+
+
+def _seeded(function: Callable, seed: int, *inputs: object) -> Tensor:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return function(*inputs)

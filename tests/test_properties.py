@@ -1,0 +1,123 @@
+"""What a reader is told about a wrong result that nobody foresaw."""
+
+import pytest
+import torch
+
+from vitedu.attention import scaled_dot_product_attention
+from vitedu.book.grading import judge_function
+from vitedu.masks import causal_mask
+
+PEN = torch.Generator().manual_seed(0)
+Q, K, V = torch.randn(3, 2, 4, 5, 6, generator=PEN, dtype=torch.float64)
+
+
+def attention(q, k, v):
+    return scaled_dot_product_attention(q, k, v, causal_mask(5))
+
+
+def weights(q, k):
+    return (q @ k.mT / 6**0.5).softmax(-1)
+
+
+def told(candidate, right, inputs=(Q, K, V)) -> str:
+    verdict = judge_function(candidate, right, {}, {"a case": inputs})
+    assert not verdict
+    return verdict.message
+
+
+def changed(change):
+    """Return causal attention whose result is changed."""
+    return lambda q, k, v: change(attention(q, k, v))
+
+
+def with_mask(mask):
+    return lambda q, k, v: scaled_dot_product_attention(q, k, v, mask)
+
+
+SHORT = causal_mask(5).clone()
+SHORT[..., 4, 0] = False
+AHEAD = causal_mask(5).clone()
+AHEAD[..., 1, 3] = True
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda y: y * 8, "every number is 8 times what it should be."),
+        (lambda y: -y, "every number has the wrong sign."),
+        (lambda y: y * 0, "every number is 0."),
+        (lambda y: y + 0.25, "every number is off by 0.25."),
+        (lambda y: y * 0 + 3, "all numbers are the same."),
+        (lambda y: y.flip(2), "axis 2 runs backwards."),
+        (lambda y: y.roll(1, 2), "everything on axis 2 is one place too"),
+        (
+            lambda y: y[:, :, [1, 3, 0, 4, 2]],
+            "the numbers are right, but axis 2 is out of order.",
+        ),
+        (
+            lambda y: y / y.norm(dim=-1, keepdim=True),
+            "each row is a multiple of what it should be",
+        ),
+        (
+            lambda y: y - y.mean(dim=-1, keepdim=True),
+            "each row is shifted by a number of its own.",
+        ),
+        (lambda y: y * 1.001 - 1e-3, "the numbers are nearly right"),
+        (
+            lambda y: torch.cat([y[:, :, :3], y[:, :, 3:] ** 3], 2),
+            "only 3, 4 of axis 2, 0 to 4, is wrong.",
+        ),
+        (lambda y: y.transpose(1, 2), "The numbers are right; axes are"),
+        (lambda y: y.flatten(1, 2), "The numbers are right; reshape them."),
+        (lambda y: y.mean(1), "Axis 1 is averaged and should stay."),
+        (lambda y: y[:, :, -1], "Only the last of axis 2 is there."),
+        (lambda y: y / 0, "of 240 numbers are not finite, the first at [0, 0"),
+        (lambda y: y + torch.rand(5, 6), "Each call gives other numbers."),
+    ],
+)
+def test_a_broken_property_is_named(change, said):
+    assert said in told(changed(change), attention)
+
+
+def test_what_has_to_add_up_to_1_is_named():
+    message = told(lambda q, k: weights(k, q).mT, weights, (Q, K))
+    assert "what axis 3 holds should add up to 1, and adds up to" in message
+
+
+@pytest.mark.parametrize(
+    ("mask", "said"),
+    [
+        (
+            AHEAD,
+            "Row [0, 0, 1] of the result moves when row 3 of `key` changes, "
+            "and should not. It looks ahead.",
+        ),
+        (
+            SHORT,
+            "Row [0, 0, 4] of the result should move when row 0 of `key` "
+            "changes, and does not.",
+        ),
+    ],
+)
+def test_what_is_read_and_should_not_be_is_named(mask, said):
+    def right(query, key, value):
+        return attention(query, key, value)
+
+    assert said in told(with_mask(mask), right)
+
+
+def test_the_first_number_and_the_cases_that_pass_are_named():
+    def upper(x):
+        return x.triu()
+
+    square, wide = torch.ones(3, 3), torch.ones(2, 3)
+    verdict = judge_function(
+        lambda x: x.triu() + (x.shape != x.mT.shape),
+        upper,
+        {},
+        {"a square": (square,), "a wide one": (wide,)},
+    )
+    assert verdict.message == (
+        "a wide one: every number is off by 1. The first that differs is at "
+        "[0, 0]: 2 instead of 1. It is right for a square."
+    )
