@@ -11,8 +11,8 @@ const WORDS = {
   },
   cut: "Cut",
   cuts: {
-    patches: "(h p1) (w p2): patches",
-    swapped: "(p1 h) (p2 w): swapped",
+    patches: "(rows p1) (cols p2): patches",
+    swapped: "(p1 rows) (p2 cols): swapped",
     reshape: "reshape alone",
   },
   channels: ["red", "green", "blue"],
@@ -48,11 +48,11 @@ const WORDS = {
       + "side. The marks show the three numbers of the outlined pixel.",
   },
   reshapeNotes: {
-    "c p1 p2": "Memory holds the {whole} as (c h w), and the row is a "
-      + "piece of it. Its thirds are taken for red, green and blue. The marks "
+    "c p1 p2": "Memory holds the {whole} as (colour, line, pixel), and the "
+      + "row is a piece of it. Its thirds are taken for red, green and blue. The marks "
       + "show what is taken for the colours of the outlined pixel.",
-    "p1 p2 c": "Memory holds the {whole} as (h w c), and the row is a "
-      + "piece of it. The marks show the three numbers of the outlined "
+    "p1 p2 c": "Memory holds the {whole} as (line, pixel, colour), and the "
+      + "row is a piece of it. The marks show the three numbers of the outlined "
       + "pixel.",
   },
   whole: "photograph",

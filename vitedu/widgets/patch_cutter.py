@@ -38,9 +38,9 @@ class PatchCutter(Explorer):
             most 1024 patches. Else those of `SIZES` that fit.
         view: What else to show at first, by the names above: `order` of the
             numbers of a patch, "c p1 p2" or "p1 p2 c"; `cut`, "patches",
-            "swapped", with p1 and h, p2 and w exchanged, or "reshape", which
-            is memory in equal pieces; `patch`, the middle one otherwise;
-            `place`, that of a number in its row.
+            "swapped", with p1 and rows, p2 and columns exchanged, or
+            "reshape", which is memory in equal pieces; `patch`, the middle
+            one otherwise; `place`, that of a number in its row.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

@@ -10,7 +10,7 @@ const OPAQUE = 255 << 24;
 const GREY = 0x010101;
 const COLOURS = [0x000001, 0x000100, 0x010000];
 const MARK = OPAQUE | 0x00ddff;
-const DIMMED = 0.45;
+const DIMMED = 0.6;
 // How much a number lightens the colours that it is not.
 const OTHERS = 0.35;
 // The marks are made anew when the size has not changed for so long.
