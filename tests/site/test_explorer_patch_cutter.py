@@ -161,18 +161,24 @@ def test_what_a_reshape_does_is_said(show):
     enlarged, row = page.locator(".of-patch"), page.locator(".of-row")
     expect(enlarged).to_contain_text("The row's thirds, shown as red")
     expect(enlarged).not_to_contain_text("once for each colour")
-    expect(row).to_contain_text("Memory holds the photograph as (colour, line, pixel)")
+    expect(row).to_contain_text(
+        "Memory holds the photograph as (colour, line, pixel)"
+    )
     expect(row).not_to_contain_text("cropped")
     # A size that does not divide needs a copy of the part that does.
     page.get_by_label("Patch size").press("ArrowRight")
     expect(row).to_contain_text(
         f"The photograph was first cropped to 20 {TIMES} 30 and copied"
     )
-    expect(row).to_contain_text("Memory holds the crop as (colour, line, pixel)")
+    expect(row).to_contain_text(
+        "Memory holds the crop as (colour, line, pixel)"
+    )
     order = page.get_by_label("Order inside a patch", exact=True)
     order.select_option("p1 p2 c")
     expect(enlarged).to_contain_text("each with its three colours")
-    expect(row).to_contain_text("Memory holds the crop as (line, pixel, colour)")
+    expect(row).to_contain_text(
+        "Memory holds the crop as (line, pixel, colour)"
+    )
     page.get_by_label("Cut", exact=True).select_option("patches")
     expect(row).not_to_contain_text("cropped")
 

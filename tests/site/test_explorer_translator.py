@@ -162,19 +162,50 @@ def test_what_is_no_number_gets_a_kind_word(show):
         ("", "Type a number"),
         ("1.5", "Digits only"),
         ("100000000", "At most 99,999,999"),
+        ("一零", "write no number"),
+        ("一十", "write no number"),
+        ("万", "write no number"),
     ]:
         field(page).fill(text)
         expect(fault).to_contain_text(message)
         expect(field(page)).to_have_attribute("aria-invalid", "true")
+        # What is shown belongs to another number.
+        expect(page.locator(".verdict")).to_be_hidden()
         expect_published(explorer_of(page), number=NUMBER)
         field(page).fill(f"000{NUMBER}")
         expect(fault).to_be_empty()
         expect(field(page)).to_have_attribute("aria-invalid", "false")
+        expect(page.locator(".verdict")).to_be_visible()
     expect(field(page)).to_have_value(f"000{NUMBER}")
     # An example replaces what was typed.
-    page.get_by_role("button", name="300", exact=True).click()
-    expect_published(explorer_of(page), number=300)
-    expect(field(page)).to_have_value("300")
+    example = page.get_by_role("button", name="12,005", exact=True)
+    example.click()
+    expect_published(explorer_of(page), number=12_005)
+    expect(field(page)).to_have_value("12,005")
+    expect(example).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize(
+    "number", [0, 10, 12, 20, 105, 2_010, 10_000, 30_050_007, 99_999_999]
+)
+def test_signs_can_be_typed(show, number):
+    page = show(make())
+    field(page).fill(chinese_numeral(number))
+    expect_published(explorer_of(page), number=number)
+    expect(page.locator(".number-fault")).to_be_empty()
+
+
+def test_the_first_wrong_word_is_marked(show):
+    page = show(make(make_model(norm_first=True), number=26))
+    written = page.locator(".line.tgt .token").all_inner_texts()[1:]
+    wanted = [*words(26), "end"]
+    first = next(
+        at for at, word in enumerate(written) if word != wanted[at : at + 1][0]
+    )
+    expect(page.locator(".token-wrong")).to_have_count(1)
+    expect(page.locator(".line.tgt .token").nth(first + 1)).to_have_class(
+        re.compile("token-wrong")
+    )
 
 
 # As the theme of the site has it, which marks texts for search.

@@ -16,7 +16,8 @@ const WORDS = {
     pause: "Pause",
   },
   stepTitle: "Step {step} of {steps}",
-  endTitle: "The end, after {steps} steps",
+  endTitle: "The end, after {count}",
+  steps: { one: "1 step", many: "{count} steps" },
   prefixes: "Prefixes that live",
   onePrefix: "The prefix that lives",
   candidates: "What may come next",
@@ -49,7 +50,7 @@ const WORDS = {
   reading: "Step {step} of {steps}. Prefixes that live: {alive}. The likeliest "
     + "candidate is “{word}” after “{prefix}” ({sure}). Candidates that go "
     + "on: {goes}, that end: {ends}, that are dropped: {dropped}.",
-  readEnd: "The end, after {steps} steps. {what} “{best}” with the log "
+  readEnd: "The end, after {count}. {what} “{best}” with the log "
     + "probability {total}.",
   whats: {
     beam: "The best sentence is", greedy: "The sentence is",
@@ -60,6 +61,7 @@ const WORDS = {
 const TRAITS = ["number", "method", "beam_size", "length_penalty",
   "temperature", "seed", "step"];
 const PLAY_MS = 1400;
+const EXAMPLES = [15, 300, 2_005, 9_061, 12_005];
 
 // Calls `tick` from time to time, between `toggle` and the next one.
 function player(tick) {
@@ -83,8 +85,7 @@ function countFates(candidates) {
   return counts;
 }
 
-function countTokens(count) {
-  const { one, many } = WORDS.tokens;
+function counted(count, { one, many }) {
   return count === 1 ? one : sentence(many, { count });
 }
 
@@ -92,7 +93,7 @@ function render({ model, el }) {
   const translator = translatorOf(model);
   const frame = explorer(el, "decoding-steps", WORDS.label);
   const restart = (values) => setTraits(model, { ...values, step: 0 });
-  const field = numberField((number) => restart({ number }));
+  const field = numberField(EXAMPLES, (number) => restart({ number }));
   const choices = {
     method: select({
       label: WORDS.method, value: model.get("method"),
@@ -175,7 +176,8 @@ function render({ model, el }) {
     return {
       ...countFates(candidates), alive: alive.length,
       word: translator.word(best.id), sure: percent(best.chance),
-      prefix: textOf(translator, alive[best.row].ids),
+      prefix: textOf(translator, alive[best.row].ids)
+        || TRANSLATION.marks.bos,
     };
   }
 
@@ -223,8 +225,8 @@ function render({ model, el }) {
     write(buttons.play, WORDS.buttons[playing.isOn() ? "pause" : "play"]);
     const step = found.steps[Math.min(at, last - 1)];
     const said = {
-      step: at + 1, steps: last, src: chineseNumeral(number),
-      cached: countTokens(step.cost.cached), whole: step.cost.whole,
+      step: at + 1, steps: last, count: counted(last, WORDS.steps), src: chineseNumeral(number),
+      cached: counted(step.cost.cached, WORDS.tokens), whole: step.cost.whole,
       ...(isEnd ? showEnd() : showStep(step)),
     };
     write(title, sentence(isEnd ? WORDS.endTitle : WORDS.stepTitle, said));

@@ -35,6 +35,26 @@ function chineseNumeral(number) {
   return text.startsWith("一十") ? text.slice(1) : text;
 }
 
+// The number that a text writes as above, or undefined.
+function numberOf(text) {
+  const values = { 十: 10, 百: 100, 千: 1000 };
+  let [sum, group, digit] = [0, 0, 0];
+  for (const sign of text) {
+    const value = DIGITS.indexOf(sign);
+    if (value >= 0) digit = value;
+    else if (sign === "万") {
+      sum += (group + digit) * 10_000;
+      [group, digit] = [0, 0];
+    } else {
+      group += (digit || 1) * values[sign];
+      digit = 0;
+    }
+  }
+  const number = sum + group + digit;
+  const written = number <= LARGEST && chineseNumeral(number);
+  return written === text ? number : undefined;
+}
+
 // A list: "twenty-one" is two words.
 function englishWords(number) {
   if (number < 20) return [ONES[number]];

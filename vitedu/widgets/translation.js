@@ -3,8 +3,9 @@
 
 const TRANSLATION = {
   label: "Number, 0 to 99,999,999", examples: "Examples",
-  empty: "Type a number, for example 12005.",
-  digits: "Digits only, please: 0 to 9.",
+  empty: "Type a number, for example 12005 or 一万.",
+  digits: "Digits only, please: 0 to 9, or signs such as 一万.",
+  signs: "These signs write no number, or not in the usual way.",
   large: "At most 99,999,999 fits in here.",
   marks: { pad: "pad", bos: "begin", eos: "end" },
   nearlyAll: "> 99.9 %",
@@ -13,7 +14,6 @@ const TRANSLATION = {
 
 // The most words of a translation; 77,777,777 takes 15 with its end.
 const LONGEST = 24;
-const EXAMPLES = [15, 300, 12_005, 20_000_500, 77_777_777];
 
 function translatorOf(model) {
   const [weights, layout, config, srcWords, tgtWords] = [
@@ -43,13 +43,18 @@ function withCommas(number) {
 function parseNumber(text) {
   const digits = text.replace(/[,\s]/g, "");
   if (!digits) return { fault: TRANSLATION.empty };
+  if (/^[零一二三四五六七八九十百千万]+$/.test(digits)) {
+    const number = numberOf(digits);
+    return number === undefined ? { fault: TRANSLATION.signs } : { number };
+  }
   if (!/^[0-9]+$/.test(digits)) return { fault: TRANSLATION.digits };
   if (Number(digits) > LARGEST) return { fault: TRANSLATION.large };
   return { number: Number(digits) };
 }
 
-// `set` shows a number that did not come from the field itself.
-function numberField(onNumber) {
+// `set` shows a number that did not come from the field itself; `onFault`
+// hears of what is no number, and "" when it is one again.
+function numberField(numbers, onNumber, onFault = () => {}) {
   let known;
   const fault = html("p", {
     class: "number-fault", id: `vitedu-${(lastId += 1)}`, role: "status",
@@ -68,14 +73,18 @@ function numberField(onNumber) {
   function complain(text = "") {
     fault.textContent = text;
     input.setAttribute("aria-invalid", text !== "");
+    onFault(text);
   }
   function set(number) {
+    examples.forEach((example, at) => {
+      put(example, "aria-pressed", String(numbers[at] === number));
+    });
     if (number === known) return;
     known = number;
-    input.value = String(number);
+    input.value = withCommas(number);
     complain();
   }
-  const examples = EXAMPLES.map((number) => button(withCommas(number), () => {
+  const examples = numbers.map((number) => button(withCommas(number), () => {
     known = undefined;
     set(number);
     onNumber(number);

@@ -3,8 +3,8 @@
 const WORDS = {
   label: "Translator: type a number, see where each head looks",
   lines: { src: "The model reads", tgt: "The model writes" },
-  sure: "Below each sign stands what it means, below each word its "
-    + "probability, given the words before it.",
+  sure: "Below each sign is what it means, below each word its probability, "
+    + "given the words before it.",
   right: "✓ Right.",
   wrong: "✗ Wrong. Right is “{right}”.",
   endless: "The model has come to no end within {count} words.",
@@ -50,6 +50,8 @@ const WORDS = {
 
 const TRAITS = ["number", "attention", "layer", "head", "query"];
 const MEAN = -1;
+// Three of them, in the book, come out wrong.
+const EXAMPLES = [5, 300, 12_005, 11_000_000, 11_111_111];
 
 // The likeliest word at each step, until the end.
 function translate(translator, number) {
@@ -101,7 +103,12 @@ function render({ model, el }) {
   const { num_layers: layers, num_heads: heads } = translator.config;
   const frame = explorer(el, "translator", WORDS.label);
   const pick = (query) => setTraits(model, { query });
-  const field = numberField((number) => setTraits(model, { number, query: 0 }));
+  const field = numberField(
+    EXAMPLES,
+    (number) => setTraits(model, { number, query: 0 }),
+    // What is there belongs to another number.
+    (fault) => frame.root.classList.toggle("stale", fault !== ""),
+  );
   const numbers = (count) =>
     Array.from({ length: count }, (_, at) => [at, at + 1]);
   const choices = {
@@ -126,12 +133,16 @@ function render({ model, el }) {
   const [mapTitle, mapNote] = [titled(""), noted("")];
   let found;
 
-  function tokensOf({ src, steps }) {
+  function tokensOf({ src, steps, right }) {
+    const rightWords = [...right.split(" "), TRANSLATION.marks.eos];
+    const firstWrong = steps.findIndex(({ word }, at) =>
+      word !== rightWords[at]);
     const begin = { text: TRANSLATION.marks.bos, mark: true, note: "" };
     return {
       src: src.map((text) => ({ text, note: MEANINGS[text] })),
-      tgt: [begin, ...steps.map(({ id, word, logProb }) => ({
+      tgt: [begin, ...steps.map(({ id, word, logProb }, at) => ({
         text: word, mark: id === MARKS.eos, note: percent(Math.exp(logProb)),
+        wrong: at === firstWrong,
       }))],
     };
   }

@@ -8,7 +8,7 @@ function translatorLines(pick) {
   const marks = []; // those of the queries
   choosable(root, marks, (at, key) => inLine(marks.length)(at, key), pick);
 
-  // `tokens` has a list of {text, note, mark} for each line; `queries` and
+  // `tokens` has a list of {text, note, mark, wrong} for each line; `queries` and
   // `keys` are lists of {line, at}: where they stand.
   function show(tokens, { queries, keys }, { row, query, colour }) {
     const placesIn = (line, places) =>
@@ -26,11 +26,13 @@ function translatorLines(pick) {
         tabindex: at === query ? 0 : -1,
         "aria-label": sentence(WORDS.token, { place: at + 1, word: text }),
       });
-      const columns = tokens[line].map(({ text, note, mark }, at) =>
+      const columns = tokens[line].map(({ text, note, mark, wrong }, at) =>
         draft("div", { class: "column" },
           bar(answers.get(at)),
           draft("span", {
-            class: `token ${mark ? "token-mark" : ""}`, text,
+            class: ["token", mark && "token-mark", wrong && "token-wrong"]
+              .filter(Boolean).join(" "),
+            text,
             ...choice(asks.get(at), text),
           }),
           ...(note === undefined ? []
