@@ -1,6 +1,7 @@
 """AttentionPlane in the browser: its motion, its sliders, its mouse."""
 
 import numpy as np
+import pytest
 import torch
 from mounted import explorer_of, published
 from playwright.sync_api import Locator, Page, expect
@@ -130,6 +131,36 @@ def test_the_query_follows_the_mouse_and_the_bars_its_weights(show):
     page.mouse.move(plane["x"] + plane["width"] / 2, plane["y"] - 50)
     page.mouse.up()
     expect(explorer_of(page)).to_have_attribute("data-length", "4")
+
+
+def test_words_stand_for_the_keys(show):
+    words = ["river", "money", "the"]
+    points = np.array([[3, 0], [-3, 0], [0, 0.5]], "f4")
+    widget = AttentionPlane(
+        key_points=points, value_points=points, names=words, angle=180.0
+    )
+    page = show(widget)
+    page.get_by_role("button", name="Pause").click()
+    reading = page.locator(".vitedu-reading")
+    expect(reading).to_contain_text("Most weight: “money” (")
+    for marks in (".plane >> nth=0", ".plane >> nth=1"):
+        expect(page.locator(f"{marks} >> .name")).to_have_text(words)
+    expect(page.locator(".bar-name")).to_have_text(words)
+
+
+def test_its_length_stops_it_and_no_length_is_a_tie(show):
+    page = show(AttentionPlane())
+    expect_moving(page, explorer_of(page))
+    page.get_by_label("length of the query").press("Home")
+    expect(explorer_of(page)).to_have_attribute("data-playing", "false")
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "All keys get the same weight (0.14)."
+    )
+
+
+def test_names_must_fit_the_keys():
+    with pytest.raises(ValueError, match="names must have 7 entries"):
+        AttentionPlane(names=["one"])
 
 
 def test_points_are_drawn_where_they_are(show):

@@ -20,7 +20,10 @@ const WORDS = {
   weightsTitle: "The weights",
   weightsNote: "How the query shares its attention among the keys. Together "
     + "the weights make 1.",
-  reading: "Most weight: key {key} ({weight}). Output: ({x}, {y}).",
+  key: "key {number}",
+  word: "“{word}”",
+  reading: "Most weight: {key} ({weight}). Output: ({x}, {y}).",
+  tie: "All keys get the same weight ({weight}). Output: ({x}, {y}).",
 };
 
 // The plane runs from -REACH to REACH in both directions.
@@ -50,16 +53,18 @@ function lineBetween(line, [x1, y1], [x2, y2], weight) {
   line.setAttribute("stroke-width", weight * THICKEST);
 }
 
-// A number beside its point, away from the centre.
-function nameOf([x, y], i) {
+// A number or a word beside its point, away from the centre.
+const namesOf = (points, names) => points.map(([x, y], i) => {
   const far = 1 + 0.42 / Math.max(0.4, Math.hypot(x, y));
+  const place = names.length
+    ? { x: across(x), y: down(y) + (y < 0 ? 22 : -12) }
+    : { x: across(x * far), y: down(y * far) + 4 };
   return svg("text", {
-    class: "name", x: across(x * far), y: down(y * far) + 4,
-    "text-anchor": "middle", text: i + 1,
+    class: "name", "text-anchor": "middle", ...place, text: names[i] ?? i + 1,
   });
-}
+});
 
-function lookPlane(keys, onDrag) {
+function lookPlane(keys, names, onDrag) {
   const lines = keys.map(() => svg("path", { class: "key-line" }));
   const arrow = svg("path", { class: "query" });
   const tip = svg("path", { class: "tip", d: "M13 0L-10 10L-5 0L-10 -10z" });
@@ -69,7 +74,7 @@ function lookPlane(keys, onDrag) {
     ...keys.map(([x, y]) => svg("circle", {
       class: "key", cx: across(x), cy: down(y), r: 6,
     })),
-    arrow, tip, ...keys.map(nameOf), handle,
+    arrow, tip, ...namesOf(keys, names), handle,
   );
   handle.addEventListener("pointerdown", (event) => {
     event.preventDefault();
@@ -96,7 +101,7 @@ function lookPlane(keys, onDrag) {
   return { root, show };
 }
 
-function outPlane(values) {
+function outPlane(values, names) {
   const lines = values.map(() => svg("path", { class: "value-line" }));
   const output = svg("path", {
     class: "output", d: "M0 -11L11 0L0 11L-11 0z",
@@ -110,7 +115,7 @@ function outPlane(values) {
     svg("circle", {
       class: "mean", cx: across(alike[0]), cy: down(alike[1]), r: 8,
     }),
-    output, ...values.map(nameOf),
+    output, ...namesOf(values, names),
   );
   function show(point, weights) {
     values.forEach((value, j) =>
@@ -122,14 +127,14 @@ function outPlane(values) {
   return { root, show };
 }
 
-function weightBars(count) {
+function weightBars(count, names) {
   const bars = Array.from({ length: count }, (_, j) => {
     const level = html("div", { class: "bar-level" });
     const number = html("div", { class: "bar-weight" });
     const root = html(
       "div", { class: "bar" }, number,
       html("div", { class: "bar-track" }, level),
-      html("div", { class: "bar-name", text: j + 1 }),
+      html("div", { class: "bar-name", text: names[j] ?? j + 1 }),
     );
     return { root, level, number };
   });
@@ -153,15 +158,16 @@ function render({ model, el }) {
 
   const take = (changes) =>
     setTraits(model, { angle, playing: false, ...changes });
-  const look = lookPlane(keys, (x, y) => {
+  const names = model.get("names");
+  const look = lookPlane(keys, names, (x, y) => {
     const degrees = (Math.atan2(y, x) * 180) / Math.PI;
     take({
       angle: (degrees + 360) % 360,
       length: Math.min(MAX_LENGTH, Math.hypot(x, y)),
     });
   });
-  const out = outPlane(values);
-  const bars = weightBars(keys.length);
+  const out = outPlane(values, names);
+  const bars = weightBars(keys.length, names);
   const direction = range({
     label: WORDS.angle, min: 0, max: 360, value: angle,
     format: (number) =>
@@ -173,7 +179,7 @@ function render({ model, el }) {
   const length = range({
     label: WORDS.length, min: 0, max: MAX_LENGTH, step: 0.05,
     value: model.get("length"), format: (number) => number.toFixed(2),
-    onInput: (number) => setTraits(model, { angle, length: number }),
+    onInput: (number) => take({ length: number }),
   });
   const toggle = button("", () =>
     setTraits(model, { angle, playing: !model.get("playing") }));
@@ -187,8 +193,10 @@ function render({ model, el }) {
     bars.show(weights);
     direction.set(angle);
     const most = weights.indexOf(Math.max(...weights));
-    frame.read(sentence(WORDS.reading, {
-      key: most + 1, weight: weights[most].toFixed(2),
+    const key = names.length ? sentence(WORDS.word, { word: names[most] })
+      : sentence(WORDS.key, { number: most + 1 });
+    frame.read(sentence(size ? WORDS.reading : WORDS.tie, {
+      key, weight: weights[most].toFixed(2),
       x: tidy(output[0], 2), y: tidy(output[1], 2),
     }), { speak });
     frame.publish({ angle, length: size, query, weights, output });

@@ -1,6 +1,8 @@
 """Attention in the plane: a query turns, and the output follows."""
 
-from vitedu.widgets.base import Array, Explorer, Flag, Number
+import traitlets
+
+from vitedu.widgets.base import Array, Explorer, Flag, Number, checked_words
 
 KEY_POINTS = (
     (2.44, 0.89),
@@ -29,6 +31,7 @@ class AttentionPlane(Explorer):
     Args:
         key_points: Points in [-4, 4], (key, 2).
         value_points: Points in [-4, 4], (key, 2).
+        names: A word for each key and its value; numbers otherwise.
         angle: Direction of the query in degrees, counter-clockwise.
         length: Of the query.
         playing: Whether the query turns by itself. A reader who asked for
@@ -37,7 +40,7 @@ class AttentionPlane(Explorer):
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
         ValueError: Points outside the plane that is drawn, or other numbers
-            of keys and of values.
+            of keys, of values and of names.
     """
 
     files = "attention_plane"
@@ -45,17 +48,25 @@ class AttentionPlane(Explorer):
 
     key_points = Array("key 2", default=KEY_POINTS)
     value_points = Array("key 2", default=VALUE_POINTS)
+    names = traitlets.List(traitlets.Unicode()).tag(sync=True)
     angle = Number(35.0, low=0.0, high=360.0)
     length = Number(2.5, low=0.0, high=MAX_LENGTH)
     playing = Flag(True)
 
     def __init__(self, **traits: object) -> None:
+        if "names" in traits:
+            traits["names"] = checked_words("names", traits["names"])
         super().__init__(**traits)
         keys, values = self.key_points, self.value_points
         if len(keys) != len(values):
             raise ValueError(
                 "key_points and value_points must have as many rows, "
                 f"got {len(keys)} and {len(values)}"
+            )
+        if self.names and len(self.names) != len(keys):
+            raise ValueError(
+                f"names must have {len(keys)} entries, as key_points has "
+                f"rows, got {len(self.names)}"
             )
         for name in ("key_points", "value_points"):
             if abs(getattr(self, name)).max() > MAX_LENGTH:
