@@ -52,26 +52,37 @@ AHEAD[..., 1, 3] = True
         (lambda y: y.roll(1, 2), "everything on axis 2 is one place too"),
         (
             lambda y: y[:, :, [1, 3, 0, 4, 2]],
-            "the numbers are right, but axis 2 is out of order.",
+            "the numbers are right, but on axis 2 they are out of order.",
         ),
         (
             lambda y: y / y.norm(dim=-1, keepdim=True),
             "each row is a multiple of what it should be",
         ),
         (
-            lambda y: y - y.mean(dim=-1, keepdim=True),
+            lambda y: y - 2 * y.mean(dim=-1, keepdim=True),
             "each row is shifted by a number of its own.",
         ),
         (lambda y: y * 1.001 - 1e-3, "the numbers are nearly right"),
         (
             lambda y: torch.cat([y[:, :, :3], y[:, :, 3:] ** 3], 2),
-            "only 3, 4 of axis 2, 0 to 4, is wrong.",
+            "of the 5 places on axis 2 only 3 and 4 are wrong.",
         ),
         (lambda y: y.transpose(1, 2), "The numbers are right; axes are"),
         (lambda y: y.flatten(1, 2), "The numbers are right; reshape them."),
         (lambda y: y.mean(1), "Axis 1 is averaged and should stay."),
         (lambda y: y[:, :, -1], "Only the last of axis 2 is there."),
-        (lambda y: y / 0, "of 240 numbers are not finite, the first at [0, 0"),
+        (lambda y: y / 0, "no number is finite. Infinity comes from a div"),
+        (lambda y: y.transpose(2, 3).flip(2).mT, "axis 3 runs backwards."),
+        (lambda y: y.roll(2, 2), "everything on axis 2 is 2 places too late"),
+        (lambda y: y.exp(), "the exponential of what it should be."),
+        (lambda y: y.abs(), "the numbers are right but for their signs."),
+        (lambda y: y[:, :1].expand_as(y), "on axis 1 hold the same numbers"),
+        (
+            lambda y: y + torch.arange(1, 7),
+            "each place on axis 3 is shifted by",
+        ),
+        (lambda y: y[:, :, [0, 2, 3]], "On axis 2: 1 and 4 are missing; the"),
+        (lambda y: y + V, "`v` was added and should not be, or once too"),
         (lambda y: y + torch.rand(5, 6), "Each call gives other numbers."),
     ],
 )
@@ -89,12 +100,12 @@ def test_what_has_to_add_up_to_1_is_named():
     [
         (
             AHEAD,
-            "Row [0, 0, 1] of the result moves when row 3 of `key` changes, "
+            "Row [0, 0, 1] of the result moves when row 3 of `k` changes, "
             "and should not. It looks ahead.",
         ),
         (
             SHORT,
-            "Row [0, 0, 4] of the result should move when row 0 of `key` "
+            "Row [0, 0, 4] of the result should move when row 0 of `k` "
             "changes, and does not.",
         ),
     ],
@@ -121,3 +132,89 @@ def test_the_first_number_and_the_cases_that_pass_are_named():
         "a wide one: every number is off by 1. The first that differs is at "
         "[0, 0]: 2 instead of 1. It is right for a square."
     )
+
+
+@pytest.mark.parametrize(
+    ("candidate", "said"),
+    [
+        (lambda q, k, v: attention(q * 2, k, v), "`q` were 2 times as large."),
+        (lambda q, k, v: attention(k, q, v), "`q` and `k` changed places."),
+        (
+            lambda q, k, v: 3 * attention(q / 2, k, v),
+            "but for a factor of 3, you return what would be right if `q` ",
+        ),
+        (
+            lambda q, k, v: attention(q, k.flip(2), v),
+            "if `k` ran backwards on axis 2.",
+        ),
+    ],
+)
+def test_the_input_that_was_misread_is_named(candidate, said):
+    assert said in told(candidate, attention)
+
+
+def test_a_function_or_a_number_that_was_misread_is_named():
+    def twice(x):
+        return 2 * x.sin()
+
+    def right(x, function, functions, n):
+        return functions[1](functions[0](function(x))) * x.sum() ** n
+
+    inputs = (Q, twice, (torch.cos, torch.sinh), 2)
+    for candidate, said in (
+        (
+            lambda x, function, fs, n: right(x, lambda x: x, fs, n),
+            "`function` returned what it gets.",
+        ),
+        (
+            lambda x, function, fs, n: right(x, function, fs[::-1], n),
+            "`fs` were in the other order.",
+        ),
+        (
+            lambda x, function, fs, n: right(function(x), function, fs, n),
+            "`x` went through `function` first.",
+        ),
+        (
+            lambda x, function, fs, n: right(x, function, fs, n + 1) + 0 * x,
+            "times what it should be.",
+        ),
+    ):
+        assert said in told(candidate, right, inputs), said
+
+
+def test_whole_numbers_and_truths_are_described():
+    count = torch.arange(12).view(3, 4)
+    assert "axis 0 runs backwards" in told(
+        lambda x: x.flip(0), lambda x: x, (count,)
+    )
+    assert "`x` were" not in told(lambda x: x > 5, lambda x: x > 3, (count,))
+    assert "False and True, are exchanged" in told(
+        lambda x: x <= 3, lambda x: x > 3, (count,)
+    )
+    # What lies behind the point is not cut off.
+    assert told(lambda x: x + 0.5, lambda x: x, (count,))
+
+
+def test_a_term_that_a_count_lacks_is_named():
+    message = told(
+        lambda a, b: torch.tensor(float(a * a)),
+        lambda a, b: torch.tensor(float(a * a + 3 * a * b)),
+        (7, 11),
+    )
+    assert "`3 * a * b` is missing in it." in message
+
+
+def test_sizes_that_do_not_fit_are_named():
+    message = told(lambda x, y: x + y, lambda x, y: x, (Q[0, 0], Q[0, 0].T))
+    assert message.endswith(
+        "dimension 1; 6 is the size of axis 1 of `x`, 5 is the size of axis "
+        "0 of `x`."
+    )
+
+
+def test_a_saturated_softmax_is_no_reason_to_call_a_look_wrong():
+    def right(x, y):
+        return (1e3 * x @ y.mT).softmax(-1) @ y
+
+    message = told(lambda x, y: right(x, y).sin() + x, right, (Q, K))
+    assert "should not" not in message

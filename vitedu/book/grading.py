@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from vitedu import require
 from vitedu.book import progress
-from vitedu.book.properties import broken_property, broken_reach
+from vitedu.book.properties import explained_error, named_sizes, what_broke
 
 _NUMBER = re.compile(r"\d+\.\d+")
 _CODE = re.compile("`([^`]+)`")
@@ -322,10 +322,13 @@ def judge_function(
             with torch.random.fork_rng(devices=[]):
                 found = compared(candidate)(*copies)
         except Exception as error:
+            names = _names(compared(candidate), inputs)
+            sizes = named_sizes(inputs, names) if names else {}
             return Verdict(
                 False,
                 f"{case}: your function stopped with "
-                f"{type(error).__name__}: {error}",
+                f"{type(error).__name__}: {error}"
+                f"{explained_error(str(error), sizes)}",
             )
         expected = compared(right)(*inputs)
         if not isinstance(found, Tensor):
@@ -344,8 +347,9 @@ def judge_function(
             made = compared(mistake)
             if all(_close(f, made(*given)) for f, given in answers):
                 return Verdict(False, f"{case}: {message}")
-        said = broken_property(found, expected)
-        said += _wider(compared(candidate), compared(right), right, inputs)
+        said = _described(
+            found, expected, compared(candidate), compared(right), inputs
+        )
         passed = ", ".join(list(cases)[: len(answers) - 1])
         also = f" It is right for {passed}." if passed else ""
         return Verdict(False, f"{case}: {said}{also}")
@@ -450,28 +454,49 @@ def _unchanged(after: object, before: object) -> bool:
     )
 
 
-def _close(found: Tensor, expected: Tensor) -> bool:
+def _close(
+    found: Tensor, expected: Tensor, *, equal_nan: bool = False
+) -> bool:
+    # A result of whole numbers must not cut off what an answer has behind
+    # the point.
     return found.shape == expected.shape and torch.allclose(
-        found.to(expected), expected, atol=1e-6
+        found.double(), expected.double(), atol=1e-6, equal_nan=equal_nan
     )
 
 
-def _wider(
-    candidate: Callable, right: Callable, named: Callable, inputs: tuple
+def _described(
+    found: Tensor,
+    expected: Tensor,
+    candidate: Callable,
+    right: Callable,
+    inputs: tuple,
 ) -> str:
-    """Say what `candidate` reads and should not, or that it is random."""
     try:
-        names = tuple(inspect.signature(named).parameters)
         once, again = (
             _seeded(candidate, seed, *map(_copy, inputs)) for seed in (0, 1)
         )
-    except Exception:  # what it raises, it raised before, and was told
-        return ""
-    if not _close(once, again):
-        return " Each call gives other numbers."
-    if len(names) < len(inputs):
-        return ""
-    return broken_reach(candidate, right, inputs, names[: len(inputs)])
+        random = not _close(once, again, equal_nan=True)
+    except Exception:  # an answer that stops now and then is no less wrong
+        random = False
+    # A reader knows the names of the own function, if it has them all.
+    names = _names(candidate, inputs) or _names(right, inputs)
+    names = () if random else names
+    said = what_broke(found, expected, candidate, right, inputs, names)
+    return f"{said} Each call gives other numbers." if random else said
+
+
+def _names(function: Callable, inputs: tuple) -> tuple[str, ...]:
+    """Return the names of the inputs, () if the function has others."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # not every callable shows its own
+        return ()
+    one_each = (inspect.Parameter.POSITIONAL_ONLY, _USUAL)
+    names = tuple(x.name for x in parameters if x.kind in one_each)
+    return names[: len(inputs)] if len(names) >= len(inputs) else ()
+
+
+_USUAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _seeded(function: Callable, seed: int, *inputs: object) -> Tensor:

@@ -152,15 +152,13 @@ def _make_decoder_mask() -> Exercise:
                 "added by some libraries and compared with 0 by others.",
             )
         verdict = judge_function(
-            lambda *given: numbers(candidate(*given)),
-            lambda *given: numbers(right(*given)),
-            {
-                message: lambda *given, mistake=mistake: numbers(
-                    mistake(*given)
-                )
-                for message, mistake in wrong.items()
-            },
+            candidate,
+            right,
+            wrong,
             cases,
+            through=lambda function: (
+                lambda tokens, pad_id: numbers(function(tokens, pad_id))
+            ),
         )
         if verdict:
             return verdict

@@ -138,6 +138,10 @@ multi_head = FunctionExercise(
         "you divide by head_dim; its square root is right.": _layer(
             width=lambda q, heads: q.shape[-1] ** 2
         ),
+        "your softmax runs over the heads: the weights of one query in one "
+        "head have to add up to 1.": _layer(axis=1),
+        "you divide by the root of the number of heads; a score adds up "
+        "head_dim products.": _layer(width=lambda q, heads: heads),
         "heads and head_dim are swapped: the columns of one head stand side "
         "by side, so the head is the first of the two axes.": _layer(
             split=lambda x, heads: rearrange(

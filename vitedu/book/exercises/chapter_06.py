@@ -145,7 +145,15 @@ def _make_pre_norm_stack() -> FunctionExercise:
         pairs = zip(branches, norms, strict=True)
         return last(x + sum(f(norm(x)) for f, norm in pairs))
 
+    def from_the_input_each_time(x, branches, norms, last):
+        y = x
+        for f, norm in zip(branches, norms, strict=True):
+            y = x + f(norm(y))
+        return last(y)
+
     wrong = {
+        "each round starts from what entered the stack: what the branches "
+        "before have added is lost.": from_the_input_each_time,
         "the last norm is missing: the stream has grown.": unended,
         "the last norm stands at the end, not at the start.": (
             lambda x, fs, norms, last: unended(last(x), fs, norms, last)

@@ -46,6 +46,16 @@ def _mask_once(x, blocks, norm, mask):
     return _encoder(x, blocks[1:], norm, torch.ones_like(mask))
 
 
+def _norm_before_and_after(x, blocks, norm, mask):
+    return _encoder(norm(x), blocks, norm, mask)
+
+
+def _norm_before_each_block(x, blocks, norm, mask):
+    for block in blocks:
+        x = block(norm(x), mask)
+    return norm(x)
+
+
 def _no_mask(x, blocks, norm, mask):
     return _encoder(x, blocks, norm, torch.ones_like(mask))
 
@@ -156,6 +166,10 @@ def _make_encoder() -> FunctionExercise:
         "you normalise before the stack; the norm stands after it.": (
             _norm_before
         ),
+        "the norm at the end is there, but you normalise before the stack, "
+        "too.": _norm_before_and_after,
+        "you normalise before every block: a pre-norm block does so for "
+        "itself, and its stream stays as it is.": _norm_before_each_block,
         "only the first block gets the mask: the padding comes back in the "
         "second.": _mask_once,
         "the blocks do not get the mask.": _no_mask,

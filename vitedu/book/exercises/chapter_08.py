@@ -25,6 +25,7 @@ def _block(
     asks_first: bool = False,
     replaces: bool = False,
     thinks: bool = True,
+    ends: bool = False,
 ) -> Callable[..., Tensor]:
     """Return the block, with the mistakes that are asked for."""
 
@@ -60,9 +61,28 @@ def _block(
             aside = look_aside(asking, context)
             base = entered if restarts else y
             y = aside if replaces else base + aside
+        if ends:
+            return network(norm4(y))
         return y + network(norm4(y)) if thinks else y
 
     return block
+
+
+def _post_norm(
+    x: Tensor,
+    memory: Tensor,
+    context: Tensor,
+    look_back: Callable,
+    look_across: Callable,
+    look_aside: Callable,
+    network: Callable,
+    norms: tuple[Callable, ...],
+) -> Tensor:
+    norm1, norm2, norm3, norm4 = norms
+    y = norm1(x + look_back(x))
+    y = norm2(y + look_across(y, memory))
+    y = norm3(y + look_aside(y, context))
+    return norm4(y + network(y))
 
 
 # the attention weights of a cross-attention.
@@ -115,6 +135,11 @@ def _make_two_memories() -> FunctionExercise:
         "a look asks with what entered the block.": _block(asks_first=True),
         "a look replaces the stream; add it.": _block(replaces=True),
         "the feed-forward network is missing.": _block(thinks=False),
+        "the network replaces the stream at the end; add it.": _block(
+            ends=True
+        ),
+        "that is a post-norm block: you normalise the sums. Each norm stands "
+        "in front of its branch.": _post_norm,
     }
     generator = torch.Generator().manual_seed(0)
 

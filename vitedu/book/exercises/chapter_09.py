@@ -53,11 +53,13 @@ def _inputs_and_labels(
     return [bos, *words], [*words, eos]
 
 
-def _mean_over(mean: Callable[[Tensor, Tensor], Tensor]) -> Callable:
+def _mean_over(
+    mean: Callable[[Tensor, Tensor], Tensor], axis: int = -1
+) -> Callable:
     """Return a loss whose surprises are averaged by `mean`."""
 
     def loss(logits: Tensor, labels: Tensor, pad_id: int) -> Tensor:
-        log_p = logits.log_softmax(dim=-1)
+        log_p = logits.log_softmax(dim=axis)
         surprise = -log_p.gather(-1, labels[..., None])[..., 0]
         return mean(surprise, labels != pad_id)
 
@@ -146,7 +148,13 @@ def _make_loss_per_word() -> FunctionExercise:
             "are no padding, in all sentences together.",
         ),
         right=_mean_over(lambda s, words: (s * words).sum() / words.sum()),
-        wrong={thought: _mean_over(mean) for thought, mean in wrong.items()},
+        wrong={
+            **{thought: _mean_over(mean) for thought, mean in wrong.items()},
+            "your chances of the words of one step do not add up to 1: the "
+            "softmax runs over the steps.": _mean_over(
+                lambda s, words: (s * words).sum() / words.sum(), axis=1
+            ),
+        },
         cases=cases,
     )
 
@@ -209,8 +217,8 @@ curves_of_copiers = _make_curves_of_copiers()
 
 def _make_teacher_forcing() -> FunctionExercise:
     def without_padding(candidate: Callable) -> Callable:
-        def found(*inputs: object) -> object:
-            found = candidate(*inputs)
+        def found(sentences, bos_id, eos_id, pad_id) -> object:
+            found = candidate(sentences, bos_id, eos_id, pad_id)
             if not (
                 isinstance(found, Tensor)
                 and found.ndim == 3
@@ -218,10 +226,16 @@ def _make_teacher_forcing() -> FunctionExercise:
             ):
                 return found
             reads, says = found
-            pads = torch.full_like(reads, inputs[-1])
-            return torch.stack([reads.where(says != inputs[-1], pads), says])
+            pads = torch.full_like(reads, pad_id)
+            return torch.stack([reads.where(says != pad_id, pads), says])
 
         return found
+
+    def ends_late(sentences, bos, eos, pad):
+        reads, says = _forced()(sentences, bos, eos, pad)
+        says = says.where(says != eos, pad)
+        says[:, -1] = eos
+        return torch.stack([reads, says])
 
     wrong = {
         "there is no shift: the decoder reads the word that it has to "
@@ -248,6 +262,10 @@ def _make_teacher_forcing() -> FunctionExercise:
             lambda words, bos, eos: ([bos, *words, eos], [bos, *words, eos])
         ),
         "the padding stands on the left.": _forced(left=True),
+        "the axes are (2, sentence, step): all inputs come first, then all "
+        "labels.": lambda *inputs: _forced()(*inputs).transpose(0, 1),
+        "the mark of the end stands behind the padding; it follows the last "
+        "word.": ends_late,
     }
     cases = {
         "two sentences": ([[5, 3, 9, 4], [7, 6]], 1, 2, 0),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from vitedu.book.grading import FunctionExercise, NumberExercise
@@ -31,8 +32,12 @@ def _chances(
 _TABLES = ((9, 2), (14, 3), (21, 1), (56, 2), (19, 3), (61, 1), (112, 1))
 
 
+# One more than a sentence may have, begin mark included.
+_ROW = 7
+
+
 def _on_all_tables(search: Callable[..., Tensor]) -> Callable[[], Tensor]:
-    """Return a function that joins its answers, with -1 after each."""
+    """Return a function of its answers, a row each, filled up with -1."""
 
     def answers() -> Tensor:
         parts = []
@@ -40,8 +45,9 @@ def _on_all_tables(search: Callable[..., Tensor]) -> Callable[[], Tensor]:
             found = search(_table(seed), 1, 2, 5, size)
             if not isinstance(found, Tensor):
                 return found
-            parts += [found.flatten(), found.new_tensor([-1])]
-        return torch.cat(parts)
+            row = found.flatten()[:_ROW]
+            parts.append(F.pad(row, (0, _ROW - len(row)), value=-1))
+        return torch.stack(parts)
 
     return answers
 
@@ -248,7 +254,7 @@ def _make_best_sentence() -> FunctionExercise:
         right=_beam(),
         wrong=wrong,
         # One case of many tables: in one table, most mistakes look alike.
-        cases={f"{len(_TABLES)} tables": ()},
+        cases={f"{len(_TABLES)} tables, a row for each": ()},
         through=_on_all_tables,
     )
 

@@ -62,6 +62,10 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
             "only the last block counts: each has to read what the one "
             "before it returned.": lambda x: in_turn(x, made[-1:]),
             "only the first block runs.": lambda x: in_turn(x, made[:1]),
+            "the last block does not run.": lambda x: in_turn(x, made[:-1]),
+            "each block reads what entered the stack, and you add up what "
+            "they return: each has to read what the one before it "
+            "returned.": lambda x: sum(block(x) for block in made),
             "you add x to what a block returns; its plus signs are "
             "inside.": plus_again,
             "nothing happens to the tokens.": lambda x: x,
@@ -106,7 +110,7 @@ def _vit(
         if (positions, token) == ("before", "before"):
             x = x + table
         for block in blocks:
-            x = block(x)
+            x = block(x + table if positions == "each" else x)
         if token == "after":
             x = prepended(x)
         if positions == "after":
@@ -182,6 +186,8 @@ def _make_forward_pass() -> FunctionExercise:
         "depend on the first position.": _vit(positions="patches"),
         "the positions are missing: when the patches of an image change "
         "places, its logits stay the same.": _vit(positions="never"),
+        "the positions enter every block; they are added once, before the "
+        "first.": _vit(positions="each"),
         "the norm at the end is missing.": _vit(norm=False),
         "the head is to read the class token, not the mean.": _vit(
             read=lambda x: x.mean(dim=1)
@@ -305,6 +311,15 @@ missing_class = Exercise(
         "returned.": _stack(walk=lambda x, blocks: blocks[-1](x)),
         "only the first block runs.": _stack(
             walk=lambda x, blocks: blocks[0](x)
+        ),
+        "each block reads what entered the stack, and you add up what they "
+        "return: each has to read what the one before it returned.": _stack(
+            walk=lambda x, blocks: sum(block(x) for block in blocks)
+        ),
+        "the last block does not run.": _stack(
+            walk=lambda x, blocks: reduce(
+                lambda x, f: f(x), list(blocks)[:-1], x
+            )
         ),
         "you add x to what a block returns; its plus signs are "
         "inside.": _stack(

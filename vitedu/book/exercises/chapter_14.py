@@ -38,7 +38,10 @@ RUNS = dict(
 
 
 def _loop(
-    awake: str = "each epoch", zero: bool = True, first: bool = False
+    awake: str = "each epoch",
+    zero: bool = True,
+    first: bool = False,
+    often: bool = False,
 ) -> Callable[..., list[float]]:
     """Return the loop of exercise 14.6, with one thing done elsewhere."""
 
@@ -54,9 +57,14 @@ def _loop(
                 loss.backward()
                 optimizer.step()
                 model.train(model.training or awake == "after a step")
+                if often:
+                    found.append(evaluate(model))
+                    model.train()
+            if often:
+                continue
             found.append(evaluate(model))
             model.train(awake == "after measuring")
-        return found[:epochs]
+        return found if often else found[:epochs]
 
     return train
 
@@ -299,6 +307,8 @@ def _make_training_and_measuring() -> FunctionExercise:
         "the first batch of an epoch goes through without dropout, the others "
         "with it.": _loop("after a step"),
         "old gradients are still there.": _loop(zero=False),
+        "you measure after each batch; one number is asked for after each "
+        "epoch.": _loop(often=True),
         "you measure before an epoch. The list is to hold what is reached "
         "after it.": _loop(first=True),
     }

@@ -100,8 +100,8 @@ def _make_windowed_flops() -> FunctionExercise:
     }
 
     def as_tensor(candidate: Callable) -> Callable:
-        def found(*sizes: int) -> object:
-            count = candidate(*sizes)
+        def found(batch, tokens, d_model, window) -> object:
+            count = candidate(batch, tokens, d_model, window)
             is_number = isinstance(count, int | float)
             return torch.tensor(float(count)) if is_number else count
 

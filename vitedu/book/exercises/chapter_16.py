@@ -17,6 +17,8 @@ def _thinned(
     before: Callable[[Tensor], Tensor] = lambda layer: layer,
     downward: bool = False,
     last: Callable[[Tensor], Tensor] = lambda product: product,
+    strongest: bool = False,
+    each_row: bool = False,
 ) -> Callable[[Tensor, float], Tensor]:
     """Return the rollout of exercise 16.4, with one thing done otherwise."""
 
@@ -25,7 +27,11 @@ def _thinned(
         product = identity
         for layer in maps.mean(dim=1).flip(0 if downward else ()):
             if thin:
-                weak = layer < layer.quantile(dropped)
+                ranks = -layer if strongest else layer
+                least = ranks.quantile(
+                    dropped, dim=-1 if each_row else None, keepdim=True
+                )
+                weak = ranks < least
                 layer = layer.masked_fill(weak, 0)
             layer = share_out(before(layer) + itself * identity)
             product = layer @ product
@@ -88,6 +94,12 @@ def _make_head_distance() -> FunctionExercise:
         distances = torch.cdist(centres, centres, p=1) * patch_size
         return measure(weights, distances)
 
+    def over_queries(weights, grid_size, patch_size):
+        distances = patch_distances(grid_size, patch_size).to(weights)
+        among = weights[..., 1:, 1:]
+        among = among / among.sum(-1, keepdim=True)
+        return (among * distances).sum(-2).mean(0)
+
     def last_token_dropped(weights, grid_size, patch_size):
         return right(weights[..., :-1, :-1], grid_size, patch_size)
 
@@ -106,6 +118,13 @@ def _make_head_distance() -> FunctionExercise:
         "up to 1: divide by their sum.": not_renormalised,
         "you add steps along rows and columns; the straight line is asked "
         "for.": city_blocks,
+        "you weigh squares of distances; take the root of each first.": (
+            lambda weights, grid_size, patch_size: measure(
+                weights, patch_distances(grid_size, patch_size).square()
+            )
+        ),
+        "you add up over the patches that ask; each row has its own "
+        "distance.": over_queries,
         "you dropped the last token; the class token is the first.": (
             last_token_dropped
         ),
@@ -295,6 +314,9 @@ def _make_thinned_rollout() -> FunctionExercise:
         "your product goes through the layers the other way.": _thinned(
             _of_rows, downward=True
         ),
+        "you drop the strongest weights.": _thinned(_of_rows, strongest=True),
+        "you drop the weakest of each row; the weakest of the whole layer "
+        "are to go.": _thinned(_of_rows, each_row=True),
     }
     return FunctionExercise(
         "16.4",
