@@ -204,21 +204,3 @@ def test_what_does_not_fit_the_data_is_refused(axes):
         plots.annotated_matrix(axes, [[1, 2, 3]], rows="abc", columns="d")
     with refuses(ValueError, "shorter"):
         plots.image_row([axes], np.zeros((0, 4, 4)), ["a"])
-
-
-def test_attention_overlay_lies_exactly_on_the_image(axes):
-    image = np.random.default_rng(0).random((6, 9))
-    weights = np.array([[0.1, 0.2, 0.0], [0.4, 0.2, 0.1]])
-    plots.attention_overlay(axes, image, weights)
-    below, above = axes.images
-    assert np.array_equal(below.get_array(), image)
-    assert np.array_equal(above.get_array(), weights)
-    for artist in axes.images:
-        assert list(artist.get_extent()) == [-0.5, 8.5, 5.5, -0.5]
-    assert above.get_clim() == (0, 0.4)
-    assert 0 < above.get_alpha() < 1
-
-
-def test_attention_overlay_of_nothing(axes):
-    plots.attention_overlay(axes, np.zeros((4, 4)), np.zeros((2, 2)))
-    assert axes.images[1].get_clim()[1] > 0

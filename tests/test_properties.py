@@ -1,5 +1,7 @@
 """What a reader is told about a wrong result that nobody foresaw."""
 
+import math
+
 import pytest
 import torch
 
@@ -193,6 +195,16 @@ def test_whole_numbers_and_truths_are_described():
     )
     # What lies behind the point is not cut off.
     assert told(lambda x: x + 0.5, lambda x: x, (count,))
+
+
+@pytest.mark.parametrize("kind", [torch.bool, torch.int64, torch.float32])
+@pytest.mark.parametrize("wrong", [0.5, math.nan, math.inf])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)])
+def test_no_input_and_no_result_is_too_odd(kind, wrong, shape):
+    given = (torch.arange(3) > 1).to(kind)
+    answer = torch.full(shape, wrong)
+    for right in (given.sum(), given, given.expand(2, 3)):
+        assert told(lambda x: answer, lambda x, y=right: y, (given,))
 
 
 def test_a_term_that_a_count_lacks_is_named():

@@ -1484,6 +1484,7 @@ EXEMPT = {
     "require": "the rules themselves; see test_require",
     "book.choices": "see test_notebook, which asks through predict",
     "book.grading": "judges any answer; see test_grading",
+    "book.properties": "describes any result; see test_properties",
     "book.progress.Progress": RESULT,
     "atomic_files.write_whole": INSIDE,
     "atomic_files.damage_named": INSIDE,
@@ -1524,7 +1525,6 @@ EXEMPT = {
     "book.plots.lines": "matplotlib's own arguments",
     "book.plots.annotated_matrix": "matplotlib's own arguments",
     "book.plots.image_row": "matplotlib's own arguments",
-    "book.plots.attention_overlay": "matplotlib's own arguments",
     "book.notebook.source": "any object will do",
     **{
         f"config.ViTConfig.{name}": "as b16"

@@ -22,7 +22,7 @@ from tools.slides.prose import cleaned, for_notes, inner, opening, plain
 
 _CODE = re.compile("`([^`]+)`")
 GOALS = "What you will be able to do"
-ENDS = ("what-to-remember", "summary")  # sections that end the deck
+END = "what-to-remember"  # the section that ends the deck
 
 
 @dataclass
@@ -90,13 +90,13 @@ def read(page: str, teacher: Teacher) -> Deck:
     }
     ways = {"exercises": exercises, "five-questions": questions}
     stacks = {chapter["id"]: beginning(chapter, title, teacher)}
-    known = [name for name in ENDS if name in sections]
-    summaries = {name: of_summary(sections.pop(name)) for name in known}
+    summary = sections.pop(END, None)
     for name, section in sections.items():
         stacks[name] = ways.get(name, of_section)(section, teacher)
     if teacher.discuss:
         stacks["to-discuss"] = [discussion(teacher)]
-    stacks |= {name: [slide] for name, slide in summaries.items()}
+    if summary is not None:
+        stacks[END] = [of_summary(summary)]
     return Deck(plain(title), stacks)
 
 

@@ -204,28 +204,3 @@ def image_row(
         axes.imshow(image, cmap="gray_r", vmin=0, vmax=1)
         axes.set_title(title, loc="center", fontsize=10)
         axes.set_axis_off()
-
-
-def attention_overlay(
-    axes: Axes, image: ArrayLike, weights: ArrayLike
-) -> None:
-    """Lay the attention over an image: the brighter, the more weight.
-
-    Args:
-        axes: Where to draw.
-        image: (height, width) in [0, 1].
-        weights: (rows, columns), one weight per patch.
-    """
-    image, weights = np.asarray(image), np.asarray(weights)
-    height, width = image.shape
-    extent = (-0.5, width - 0.5, height - 0.5, -0.5)
-    axes.imshow(image, cmap="gray_r", vmin=0, vmax=1, extent=extent)
-    axes.imshow(
-        weights,
-        cmap=SEQUENTIAL,
-        alpha=0.6,
-        extent=extent,
-        vmin=0,
-        vmax=max(weights.max(), 1e-12),
-    )
-    axes.set_axis_off()

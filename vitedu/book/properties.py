@@ -446,7 +446,7 @@ def _other_orders(given: Tensor, name: str) -> Iterator[tuple[str, Tensor]]:
         yield f"{name} held its first at each place{of_axis}", first
         last = given.narrow(axis, size - 1, 1).expand_as(given)
         yield f"{name} held its last at each place{of_axis}", last
-    if given.dim() == 1 and not given.is_floating_point():
+    if given.dim() == 1 and given.dtype == torch.int64:
         yield f"{name} said of each where it goes", given.argsort()
         yield f"{name} were 1 larger", given + 1
         yield f"{name} were 1 smaller", given - 1
@@ -565,6 +565,8 @@ def _about_shape(
         f"the shape is {tuple(found.shape)}, "
         f"it should be {tuple(expected.shape)}."
     )
+    if not found.numel() or not expected.numel():
+        return f"{said} It holds {found.numel()} numbers."
     if found.dim() == expected.dim() <= _MOST_AXES:
         for order in itertools.permutations(range(found.dim())):
             if _same(found.permute(order), expected):
