@@ -715,11 +715,12 @@ def test_numerals():
 def test_what_is_typed_and_how_chances_are_written():
     found = run(
         "numeral_words translation",
-        "[['', '12a', '-5', '1.5', '一', '100000000', ' 1,2 ', '007']"
+        "[['', '12a', '-5', '1.5', '一一', '一百万', '100000000', ' 1,2 ',"
+        " '007']"
         ".map((text) => parseNumber(text).number ?? null),"
         " [0.9995, 0.99, 0.5, 0.05, 0.0005].map(percent)]",
     )
     assert found == [
-        [None, None, None, None, None, None, 12, 7],
+        [None, None, None, None, None, 1_000_000, None, 12, 7],
         ["> 99.9 %", "99.0 %", "50 %", "5.0 %", "< 0.1 %"],
     ]
