@@ -200,21 +200,6 @@ def test_lists_of_the_index_keep_their_places_while_it_arrives(
     assert rows.evaluate_all(places) == pytest.approx(whole, abs=1)
 
 
-@pytest.mark.parametrize(
-    "path",
-    ["book/claims.html", "book/ladder.html", "book/teach/chapters.html"],
-)
-def test_a_phone_draws_what_is_near_of_a_long_list(open_page, path):
-    page = open_page(path, **PHONE)
-    first, *_, last = page.locator(".bd-article > section > section").all()
-    drawn = "text => text.checkVisibility({ contentVisibilityAuto: true })"
-    assert first.locator("p").first.evaluate(drawn)
-    last_text = last.locator("p").first
-    assert not last_text.evaluate(drawn)
-    last.scroll_into_view_if_needed()
-    page.wait_for_function(drawn, arg=last_text.element_handle())
-
-
 def test_the_button_of_a_fold_is_in_its_title_of_two_lines(open_page):
     page = open_page("book/teach/chapters.html", **PHONE)
     title = page.locator(".dropdown > .admonition-title").first
