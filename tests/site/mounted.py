@@ -102,6 +102,16 @@ def expect_published(explorer: Locator, **values: object) -> None:
         expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
 
 
+def choose_setting(page: Page, name: str) -> None:
+    """Press a named setting; it is then the one that holds."""
+    button = page.get_by_role("button", name=name, exact=True)
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".vitedu-settings [aria-pressed=true]")).to_have_count(
+        1
+    )
+
+
 def accessibility_faults(page: Page) -> list[str]:
     """Return what axe finds inside the explorers of a page."""
     found = Axe().run(page, context=EXPLORER).response["violations"]

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from mounted import (
+    choose_setting,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -211,10 +212,7 @@ def test_a_button_sets_a_model_and_says_which_holds(show):
         ("B/8", "86,576,872", "156.3 GFLOP"),
         ("B/16", "86,567,656", "35.13 GFLOP"),
     ]:
-        button = page.get_by_role("button", name=name, exact=True)
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "true")
-        expect(page.locator("[aria-pressed=true]")).to_have_count(1)
+        choose_setting(page, name)
         expect(page.locator(".parameters strong")).to_have_text(parameters)
         expect(page.locator(".flops strong")).to_have_text(flops)
 

@@ -92,7 +92,9 @@ function render({ model, el }) {
       set(model.get(name));
     }
     starts.update();
-    controls.temperature.root.hidden = model.get("scale") !== "temperature";
+    // Its place stays empty: nothing moves with the choice.
+    controls.temperature.root.style.visibility =
+      model.get("scale") === "temperature" ? "" : "hidden";
     const headDim = model.get("head_dim");
     const scale = scaleFactor(
       model.get("scale"), headDim, model.get("temperature"),
