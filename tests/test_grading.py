@@ -20,8 +20,8 @@ from vitedu.book.grading import (
     LettersExercise,
     NumberExercise,
     Verdict,
-    nothing_left_behind,
 )
+from vitedu.book.left_behind import nothing_left_behind
 
 EXERCISES = {
     path.stem[:2]: {

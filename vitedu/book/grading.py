@@ -9,22 +9,18 @@ import copy
 import html
 import inspect
 import math
-import random
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from types import ModuleType
 
-import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitedu import require
 from vitedu.book import progress
-from vitedu.book.properties import explained_error, named_sizes, what_broke
+from vitedu.book.comparing import equal_results, named_sizes
+from vitedu.book.left_behind import nothing_left_behind
+from vitedu.book.properties import explained_error, what_broke
 
 _NUMBER = re.compile(r"\d+\.\d+")
 _CODE = re.compile("`([^`]+)`")
@@ -340,12 +336,12 @@ def judge_function(
         if not all(map(_unchanged, copies, inputs)):
             return Verdict(False, f"{case}: your function changed its input.")
         answers.append((found, inputs))
-        if _close(found, expected):
+        if equal_results(found, expected):
             continue
         # Two mistakes may look alike in one case: all so far have to fit.
         for message, mistake in wrong.items():
             made = compared(mistake)
-            if all(_close(f, made(*given)) for f, given in answers):
+            if all(equal_results(f, made(*given)) for f, given in answers):
                 return Verdict(False, f"{case}: {message}")
         said = _described(
             found, expected, compared(candidate), compared(right), inputs
@@ -354,84 +350,6 @@ def judge_function(
         also = f" It is right for {passed}." if passed else ""
         return Verdict(False, f"{case}: {said}{also}")
     return Verdict(True, f"it passes all of {', '.join(cases)}.")
-
-
-@contextmanager
-def nothing_left_behind() -> Iterator[list[str]]:
-    """Put back what code can change for everybody who runs after it.
-
-    Random states are put back without a word, since code may draw. Settings
-    of PyTorch, and functions of PyTorch, einops and the book that were
-    replaced, are put back, too, and named.
-
-    Yields:
-        A list, empty at first; afterwards it names what the code had changed.
-    """
-    draws = random.getstate(), np.random.get_state(), torch.get_rng_state()
-    settings = {name: get() for name, (get, _) in _SETTINGS.items()}
-    rooms = {room: dict(vars(room)) for room in _rooms()}
-    changed: list[str] = []
-    try:
-        yield changed
-    finally:
-        for name, (get, put) in _SETTINGS.items():
-            if get() != settings[name]:
-                changed.append(name)
-                put(settings[name])
-        for room, before in rooms.items():
-            changed += _put_back(room, before)
-        random.setstate(draws[0])
-        np.random.set_state(draws[1])
-        torch.set_rng_state(draws[2])
-
-
-def _rooms() -> Iterator[ModuleType | type]:
-    """Yield the modules and classes whose functions a cell may replace."""
-    yield from (torch, Tensor, nn, F, nn.Module, nn.Linear, nn.LayerNorm)
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] not in ("vitedu", "einops") or module is None:
-            continue
-        if module is progress:  # it remembers what the reader has tried
-            continue
-        yield module
-        for value in list(vars(module).values()):
-            if isinstance(value, type) and value.__module__ == name:
-                yield value
-
-
-def _put_back(
-    room: ModuleType | type, before: dict[str, object]
-) -> Iterator[str]:
-    now = dict(vars(room))
-    for name in before.keys() | now.keys():
-        old, new = before.get(name), now.get(name)
-        # A module that was imported meanwhile is no change.
-        if old is new or not (callable(old) or callable(new)):
-            continue
-        if name in before:
-            setattr(room, name, old)
-        elif isinstance(room, type):
-            delattr(room, name)
-        else:
-            continue
-        yield f"`{room.__name__}.{name}`"
-
-
-_SETTINGS = {
-    "whether gradients are recorded": (
-        torch.is_grad_enabled,
-        torch.set_grad_enabled,
-    ),
-    "the default type of numbers": (
-        torch.get_default_dtype,
-        torch.set_default_dtype,
-    ),
-    "whether algorithms are deterministic": (
-        torch.are_deterministic_algorithms_enabled,
-        torch.use_deterministic_algorithms,
-    ),
-    "the number of threads": (torch.get_num_threads, torch.set_num_threads),
-}
 
 
 def _copy(value: object) -> object:
@@ -454,16 +372,6 @@ def _unchanged(after: object, before: object) -> bool:
     )
 
 
-def _close(
-    found: Tensor, expected: Tensor, *, equal_nan: bool = False
-) -> bool:
-    # A result of whole numbers must not cut off what an answer has behind
-    # the point.
-    return found.shape == expected.shape and torch.allclose(
-        found.double(), expected.double(), atol=1e-6, equal_nan=equal_nan
-    )
-
-
 def _described(
     found: Tensor,
     expected: Tensor,
@@ -475,7 +383,7 @@ def _described(
         once, again = (
             _seeded(candidate, seed, *map(_copy, inputs)) for seed in (0, 1)
         )
-        random = not _close(once, again, equal_nan=True)
+        random = not equal_results(once, again, equal_nan=True)
     except Exception:  # an answer that stops now and then is no less wrong
         random = False
     # A reader knows the names of the own function, if it has them all.
@@ -491,12 +399,13 @@ def _names(function: Callable, inputs: tuple) -> tuple[str, ...]:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # not every callable shows its own
         return ()
-    one_each = (inspect.Parameter.POSITIONAL_ONLY, _USUAL)
-    names = tuple(x.name for x in parameters if x.kind in one_each)
+    names = tuple(
+        parameter.name
+        for parameter in parameters
+        if parameter.kind
+        in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    )
     return names[: len(inputs)] if len(names) >= len(inputs) else ()
-
-
-_USUAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 
 def _seeded(function: Callable, seed: int, *inputs: object) -> Tensor:

@@ -69,15 +69,9 @@ def _block(
 
 
 def _post_norm(
-    x: Tensor,
-    memory: Tensor,
-    context: Tensor,
-    look_back: Callable,
-    look_across: Callable,
-    look_aside: Callable,
-    network: Callable,
-    norms: tuple[Callable, ...],
+    x: Tensor, memory: Tensor, context: Tensor, *parts: Callable
 ) -> Tensor:
+    look_back, look_across, look_aside, network, norms = parts
     norm1, norm2, norm3, norm4 = norms
     y = norm1(x + look_back(x))
     y = norm2(y + look_across(y, memory))
