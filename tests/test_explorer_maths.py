@@ -717,7 +717,7 @@ def test_what_is_typed_and_how_chances_are_written():
         "numeral_words translation",
         "[['', '12a', '-5', '1.5', '一一', '一百万', '100000000', ' 1,2 ',"
         " '007']"
-        ".map((text) => parseNumber(text).number ?? null),"
+        ".map((text) => parseNumber(text).value ?? null),"
         " [0.9995, 0.99, 0.5, 0.05, 0.0005].map(percent)]",
     )
     assert found == [

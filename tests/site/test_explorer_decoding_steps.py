@@ -185,7 +185,7 @@ def test_a_new_number_starts_over(show):
     page = show(make(step=2))
     field = page.get_by_label("Number, 0 to 99,999,999", exact=True)
     field.fill("x")
-    expect(page.locator(".number-fault")).to_contain_text("Digits only")
+    expect(page.locator(".vitedu-fault")).to_contain_text("Digits only")
     expect_published(explorer_of(page), step=2, number=26)
     field.fill("61")
     expect_published(explorer_of(page), step=0, number=61)

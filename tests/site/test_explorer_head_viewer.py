@@ -239,7 +239,7 @@ def test_a_word_that_cannot_be_read_says_why_and_changes_nothing(show):
         expect(box).to_have_attribute("aria-invalid", "true")
         expect(page.locator(".token.key")).to_have_text(list("abcab"))
     box.fill("abcabc")
-    expect(page.locator(".fault")).to_be_empty()
+    expect(page.locator(".vitedu-fault")).to_be_empty()
     expect(page.locator(".token.key")).to_have_count(6)
 
 

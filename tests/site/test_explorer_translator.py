@@ -157,7 +157,7 @@ def test_the_rows_of_the_map_choose_too(show):
 
 def test_what_is_no_number_gets_a_kind_word(show):
     page = show(make())
-    fault = page.locator(".number-fault")
+    fault = page.locator(".vitedu-fault")
     for text, message in [
         ("", "Type a number"),
         ("1.5", "Digits only"),
@@ -192,7 +192,7 @@ def test_signs_can_be_typed(show, number):
     page = show(make())
     field(page).fill(chinese_numeral(number))
     expect_published(explorer_of(page), number=number)
-    expect(page.locator(".number-fault")).to_be_empty()
+    expect(page.locator(".vitedu-fault")).to_be_empty()
 
 
 def test_the_first_wrong_word_is_marked(show):

@@ -199,6 +199,35 @@ function select({ label, options, value, onInput }) {
   return { root, input, set: (key) => (input.value = key) };
 }
 
+// A line to type in. `read` turns its text into {value} or into {fault}, which
+// is said below; `onFault` hears of it, and "" when there is none any more.
+function textField({
+  label, read, onValue, onFault = () => {}, ...attributes
+}) {
+  const fault = html("p", {
+    class: "vitedu-fault", id: `vitedu-${(lastId += 1)}`, role: "status",
+  });
+  const input = html("input", {
+    type: "text", autocomplete: "off", "aria-describedby": fault.id,
+    oninput: () => {
+      const found = read(input.value);
+      complain(found.fault);
+      if (!found.fault) onValue(found.value);
+    }, ...attributes,
+  });
+  function complain(text = "") {
+    write(fault, text);
+    input.setAttribute("aria-invalid", text !== "");
+    onFault(text);
+  }
+  // Shows what did not come from the reader.
+  function set(text) {
+    input.value = text;
+    complain();
+  }
+  return { root: control(label, input), input, fault, set };
+}
+
 function button(label, onClick) {
   return html("button", {
     type: "button", class: "vitedu-button", text: label, onclick: onClick,

@@ -170,39 +170,33 @@ function headPanels(model, data) {
 function wordControls(model) {
   const letters = model.get("letters");
   const most = model.get("asking").shape[1] - letters.length;
-  const fault = html("p", { class: "fault", role: "status" });
-  const input = html("input", {
-    type: "text", autocomplete: "off", autocapitalize: "off",
-    spellcheck: "false", maxlength: most, oninput: () => take(input.value),
+  const field = textField({
+    label: WORDS.word, autocapitalize: "off", spellcheck: "false",
+    maxlength: most, read,
+    onValue: (word) => setTraits(model, {
+      word, query: Math.min(model.get("query"), word.length - 1),
+    }),
   });
-  const box = control(WORDS.word, input);
   const settings = Object.entries(model.get("words"))
     .map(([name, word]) => [name, { word }]);
   const starts = settingButtons(
     model, WORDS.words, Object.fromEntries(settings),
   );
-  function take(word) {
-    const known = [...word].every((letter) => letters.includes(letter));
-    const fits = word.length >= 2 && word.length <= most;
-    const text = !known
-      ? sentence(WORDS.badLetters, { letters: [...letters].join(" ") })
-      : !fits ? sentence(WORDS.badLength, { most }) : "";
-    input.setAttribute("aria-invalid", text !== "");
-    write(fault, text);
-    if (text) return;
-    setTraits(model, {
-      word, query: Math.min(model.get("query"), word.length - 1),
-    });
+  function read(word) {
+    if (![...word].every((letter) => letters.includes(letter))) {
+      const known = [...letters].join(" ");
+      return { fault: sentence(WORDS.badLetters, { letters: known }) };
+    }
+    return word.length >= 2 && word.length <= most
+      ? { value: word } : { fault: sentence(WORDS.badLength, { most }) };
   }
   function update() {
     const word = model.get("word");
     starts.update();
-    if (input.value === word) return;
-    input.value = word;
-    input.setAttribute("aria-invalid", "false");
-    write(fault, "");
+    if (field.input.value !== word) field.set(word);
   }
-  const root = html("div", { class: "word" }, box, starts.root, fault);
+  const root = html("div", { class: "word" },
+    field.root, starts.root, field.fault);
   return { root, update };
 }
 

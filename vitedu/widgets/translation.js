@@ -45,44 +45,33 @@ function parseNumber(text) {
   if (!digits) return { fault: TRANSLATION.empty };
   if (/^[零一二三四五六七八九十百千万]+$/.test(digits)) {
     const number = numberOf(digits);
-    return number === undefined ? { fault: TRANSLATION.signs } : { number };
+    return number === undefined
+      ? { fault: TRANSLATION.signs } : { value: number };
   }
   if (!/^[0-9]+$/.test(digits)) return { fault: TRANSLATION.digits };
   if (Number(digits) > LARGEST) return { fault: TRANSLATION.large };
-  return { number: Number(digits) };
+  return { value: Number(digits) };
 }
 
 // `set` shows a number that did not come from the field itself; `onFault`
 // hears of what is no number, and "" when it is one again.
 function numberField(numbers, onNumber, onFault = () => {}) {
   let known;
-  const fault = html("p", {
-    class: "number-fault", id: `vitedu-${(lastId += 1)}`, role: "status",
-  });
-  const input = html("input", {
-    type: "text", inputmode: "numeric", autocomplete: "off", maxlength: 24,
-    "aria-describedby": fault.id,
-    oninput: () => {
-      const found = parseNumber(input.value);
-      complain(found.fault);
-      if (found.fault) return;
-      known = found.number;
-      onNumber(known);
+  const field = textField({
+    label: TRANSLATION.label, inputmode: "numeric", maxlength: 24, onFault,
+    read: parseNumber,
+    onValue: (number) => {
+      known = number;
+      onNumber(number);
     },
   });
-  function complain(text = "") {
-    fault.textContent = text;
-    input.setAttribute("aria-invalid", text !== "");
-    onFault(text);
-  }
   function set(number) {
     examples.forEach((example, at) => {
       put(example, "aria-pressed", String(numbers[at] === number));
     });
     if (number === known) return;
     known = number;
-    input.value = withCommas(number);
-    complain();
+    field.set(withCommas(number));
   }
   const examples = numbers.map((number) => button(withCommas(number), () => {
     known = undefined;
@@ -90,11 +79,11 @@ function numberField(numbers, onNumber, onFault = () => {}) {
     onNumber(number);
   }));
   const root = html(
-    "div", { class: "number-field" }, control(TRANSLATION.label, input),
+    "div", { class: "number-field" }, field.root,
     html("div", {
       class: "examples", role: "group", "aria-label": TRANSLATION.examples,
     }, ...examples),
-    fault,
+    field.fault,
   );
   return { root, set };
 }
