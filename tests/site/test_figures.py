@@ -70,7 +70,7 @@ def test_figures_say_what_one_sees_and_their_names_are_unique(open_page):
 
 def test_the_code_of_a_figure_opens_from_a_small_link(open_page):
     page = open_page(PAGE)
-    figure = page.locator("figure.figure:has(details.code)").first
+    figure = page.locator("figure.figure:has(details.code):visible").first
     code = figure.locator(".cell_input")
     assert not code.is_visible()
     link = figure.locator("summary")
