@@ -275,7 +275,7 @@ def test_fast_does_as_many_steps_as_fit_into_a_frame(show):
                 seen.add(Number(root.dataset.step));
                 if (seen.size > 10) done([...seen]);
             }).observe(root, { attributeFilter: ["data-step"] });
-            root.querySelector("button").click();
+            root.querySelector(".buttons button").click();
         })"""
     )
     assert set(np.diff(steps)) == {8}

@@ -55,9 +55,6 @@ def named_sizes(inputs: tuple, names: tuple[str, ...]) -> dict[int, str]:
     """Return what has each size: an axis of an input, or a whole number.
 
     A size that two axes of one input share names neither.
-
-    >>> named_sizes((torch.ones(2, 7), 5), ("x", "n"))
-    {2: 'the size of axis 0 of `x`', 7: 'the size of axis 1 of `x`', 5: '`n`'}
     """
     named: dict[int, str] = {}
     for given, name in zip(inputs, names, strict=True):

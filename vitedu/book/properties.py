@@ -139,9 +139,9 @@ def explained_error(message: str, sizes: Mapping[int, str]) -> str:
 
     >>> explained_error(
     ...     "The size of tensor a (3) must match the size of tensor b (7)",
-    ...     {7: "the size of axis 1 of `x`"},
+    ...     {7: "the width of a head"},
     ... )
-    '; 7 is the size of axis 1 of `x`.'
+    '; 7 is the width of a head.'
     """
     if not re.search(
         "size of tensor|shapes cannot|shape '|must match", message
