@@ -100,9 +100,8 @@ START = {
 # Their sentence is the same, or they say how a training goes on.
 WITHOUT_WORDS = {"written for", "Learning rate", "Speed"}
 WITHOUT_PICTURE = {"Learning rate", "Speed"}
-# A patch that larger patches do not have is left for good; the run before
-# stays to be compared with.
-LEAVES_TRACES = {"patch cutter", "reverse trainer"}
+# The run before stays to be compared with.
+LEAVES_TRACES = {"reverse trainer"}
 
 
 @each_explorer

@@ -102,6 +102,13 @@ const COUNTS = {
   image_size: { least: 1, step: 1, most: 96 },
   d_model: { least: 8, step: 8, most: 256 },
 };
+// The multiple of a part that is nearest to a size, in steps of its slider.
+function nearest(trait, size, part) {
+  const { least, step, most } = COUNTS[trait];
+  const count = Math.round(size / (part * step)) * step;
+  return part * Math.min(most, Math.max(least, count));
+}
+
 const PARTS = {
   parameters: [
     "patch_embed", "cls_token", "pos_embed", "qkv", "proj", "feed_forward",
@@ -153,15 +160,9 @@ function makeControls(model) {
     format: (count) =>
       how.format(Math.round(count * model.get(TRAITS[part]))),
   });
-  // The multiple of a new part that is nearest to a size, in steps that its
-  // slider has.
-  function nearest(trait, part) {
-    const { least, step, most } = COUNTS[trait];
-    const steps = Math.round(model.get(trait) / (part * step)) * step;
-    return part * Math.min(most, Math.max(least, steps));
-  }
   const setPart = (part, whole) => (value) => setTraits(model, {
-    [part]: Number(value), [whole]: nearest(whole, Number(value)),
+    [part]: Number(value),
+    [whole]: nearest(whole, model.get(whole), Number(value)),
   });
   const pixels = (size) => sentence(WORDS.pixels, { size: commas(size) });
   const preset = select({
@@ -173,7 +174,8 @@ function makeControls(model) {
       );
       setTraits(model, {
         d_model: width, num_layers: layers, num_heads: heads, mlp_ratio: 4,
-        patch_size: patchSize, image_size: nearest("image_size", patchSize),
+        patch_size: patchSize,
+        image_size: nearest("image_size", model.get("image_size"), patchSize),
       });
     },
   });
@@ -251,11 +253,10 @@ function render({ model, el }) {
     memory: stackedBar("memory", PARTS.memory, byteText),
   };
   const curve = shareCurve((tokens) => {
-    const { patchSize } = settingsOf(model);
-    const patches = Math.round(Math.sqrt(Math.max(0, tokens - 1)));
-    const { least, most } = COUNTS.image_size;
+    const patchSize = model.get("patch_size");
+    const side = patchSize * Math.sqrt(Math.max(0, tokens - 1));
     setTraits(model, {
-      image_size: patchSize * Math.min(most, Math.max(least, patches)),
+      image_size: nearest("image_size", side, patchSize),
     });
   });
   const curveNote = noted("");
