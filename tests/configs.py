@@ -28,6 +28,8 @@ VIT_OPTIONS = {
     "patch_norm": st.booleans(),
     "positions": st.sampled_from(["learned", "sinusoidal", "none"]),
     "pool_norm": st.sampled_from(["before", "after"]),
+    "layer_scale": st.sampled_from([None, 0.1]),
+    "num_registers": st.sampled_from([0, 4]),
 }
 HEADS = st.sampled_from(
     [

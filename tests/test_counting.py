@@ -18,6 +18,7 @@ PARTS = {
     r"^patch_embed": "patch_embed",
     r"^(.+_token|pos_embed|pre_logits|generator)": r"\1",
     r"norm": "norms",
+    r"^blocks.*ls\d": "layer_scale",
     r"^blocks.*attn": "attention",
     r"^blocks.*mlp": "feed_forward",
     r"^head": "head",

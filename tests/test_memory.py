@@ -110,6 +110,7 @@ def test_each_part_of_a_block():
         "attention": 5 * 768 + 12,
         "attention_maps": 0,
         "feed_forward": 9 * 768,
+        "layer_scale": 0,
         "head": 0,
     }
 

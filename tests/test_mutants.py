@@ -216,15 +216,17 @@ MUTANTS = [
     Mutant(
         "residual left out",
         "layers",
-        "x = x + self.drop_path(self.attn(self.norm1(x), mask=mask))",
-        "x = self.drop_path(self.attn(self.norm1(x), mask=mask))",
+        "x = x + self.drop_path(self.ls1(y)); "
+        "return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))",
+        "x = self.drop_path(self.ls1(y)); "
+        "return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))",
         BLOCK,
     ),
     Mutant(
         "norm of the branch instead of the sum",
         "layers",
-        "x = self.norm1(x + self.drop_path(self.attn(x, mask=mask)))",
-        "x = x + self.norm1(self.drop_path(self.attn(x, mask=mask)))",
+        "x = self.norm1(x + self.drop_path(self.ls1(y)))",
+        "x = x + self.norm1(self.drop_path(self.ls1(y)))",
         BLOCK,
     ),
     Mutant(

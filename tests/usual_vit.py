@@ -8,7 +8,7 @@ from torch import nn
 
 from vitedu.analysis.counting import head_widths
 from vitedu.config import ViTConfig
-from vitedu.layers import DropPath
+from vitedu.layers import DropPath, LayerScale
 
 
 class PatchEmbed(nn.Module):
@@ -63,13 +63,21 @@ class Block(nn.Module):
         self.norm1, self.norm2 = norm(config), norm(config)
         self.attn, self.mlp = Attention(config), Mlp(config)
         self.drop_path = DropPath(rate) if rate else nn.Identity()
+        initial = config.layer_scale
+        self.ls1, self.ls2 = (
+            # Nothing, where there are no factors, and no row of the table.
+            nn.Sequential()
+            if initial is None
+            else LayerScale(config.d_model, initial)
+            for _ in range(2)
+        )
 
     def forward(self, x):
         if self.norm_first:
-            x = x + self.drop_path(self.attn(self.norm1(x)))
-            return x + self.drop_path(self.mlp(self.norm2(x)))
-        x = self.norm1(x + self.drop_path(self.attn(x)))
-        return self.norm2(x + self.drop_path(self.mlp(x)))
+            x = x + self.drop_path(self.ls1(self.attn(self.norm1(x))))
+            return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))
+        x = self.norm1(x + self.drop_path(self.ls1(self.attn(x))))
+        return self.norm2(x + self.drop_path(self.ls2(self.mlp(x))))
 
 
 class UsualViT(nn.Module):

@@ -275,6 +275,13 @@ def vit_fields() -> dict:
         "distilled": (False, boolean()),
         "representation_size": (None, size(optional=True)),
         "weights_init": ("pytorch", choice(*init)),
+        "layer_scale": (None, number(above=0, optional=True)),
+        "num_registers": (0, size(at_least=0)),
+        "any_image_size": (False, boolean()),
+        "resampling": (
+            "bicubic",
+            choice("bicubic", "bicubic_antialias", "bilinear"),
+        ),
     }
 
 
@@ -734,6 +741,16 @@ CALLS = {
         drop_path=(0.1, rate()),
         norm_first=(True, boolean()),
         layer_norm_eps=(1e-6, number(above=0)),
+        layer_scale=(0.1, number(above=0, optional=True)),
+    ),
+    "layers.LayerScale": call(
+        layers.LayerScale,
+        d_model=(WIDTH, size()),
+        initial=(0.1, number(above=0)),
+    ),
+    "layers.LayerScale.forward": call(
+        layers.LayerScale(WIDTH, 0.1),
+        x=(draw(BATCH, QUERY, WIDTH), floats(2)),
     ),
     "layers.EncoderBlock.forward": call(
         layers.EncoderBlock(attend(), feed_forward()),
@@ -1032,10 +1049,15 @@ CALLS = {
         method=("linear", choice("linear", "convolution")),
         norm=(False, boolean()),
         layer_norm_eps=(1e-6, number(above=0)),
+        any_image_size=(False, boolean()),
     ),
     "patches.PatchEmbed.forward": call(
         patches.PatchEmbed((6, 9), 3, 3, WIDTH),
         images=(IMAGES, floats(1, 2, 3, exact=True)),
+    ),
+    "patches.PatchEmbed.grid_of": call(
+        patches.PatchEmbed((6, 9), 3, 3, WIDTH),
+        images=(IMAGES, values(None, 3, IMAGES[0], IMAGES[:, :2])),
     ),
     "data.photographs.Normalisation": call(
         photographs.Normalisation,
@@ -1049,7 +1071,8 @@ CALLS = {
         photographs.IMAGENET.undo, images=(draw(3, 5, 7), picture())
     ),
     "data.photographs.photograph": call(
-        photographs.photograph, name=("china", choice("china", "flower"))
+        photographs.photograph,
+        name=("china", choice(*photographs.PHOTOGRAPHS)),
     ),
     "data.photographs.read_image": call(
         photographs.read_image, path=("/nowhere/file", not_a(str))
@@ -1442,7 +1465,7 @@ CALLS |= {
             ),
         ),
     )
-    for name in ("forward", "forward_features")
+    for name in ("forward", "forward_features", "layer_features")
 }
 CALLS |= {
     "vit.VisionTransformer.reset_head": call(
@@ -1533,7 +1556,7 @@ EXEMPT = {
     "book.notebook.source": "any object will do",
     **{
         f"config.ViTConfig.{name}": "as b16"
-        for name in ("ti16", "s16", "b32", "l16", "l32", "h14")
+        for name in ("ti16", "s16", "s14", "b32", "l16", "l32", "h14")
     },
     "data.sequences.PairBatch": "pair_batches makes it",
     "config.TransformerConfig.big": "as base",

@@ -178,6 +178,15 @@ class ViTConfig(BlockConfig):
             "truncated_normal" with standard deviation 0.02 as in timm,
             "pytorch" as PyTorch's layers do by themselves. The head starts at
             zero except with "pytorch".
+        layer_scale: What the learned factors of both residual branches start
+            at, one factor per feature; None means that there are none.
+        num_registers: Learned tokens between the class token and the patches
+            that stand for no place, have no position, and are read by no
+            head: room for the model to note things down.
+        any_image_size: Whether the model takes every image whose sides the
+            patch divides. Learned positions, which are for `image_size`, are
+            then resampled to its grid; sinusoids are for one grid alone.
+        resampling: How, if so: a mode of `interpolate_positions`.
 
     Raises:
         TypeError: A field has the wrong type.
@@ -185,7 +194,8 @@ class ViTConfig(BlockConfig):
 
     Source: Dosovitskiy et al. 2021, sections 3.1 and 4.1, table 1 and
         appendix B.1; `layer_norm_eps` as in the authors' code;
-        `distilled` from Touvron et al. 2021, section 4.
+        `distilled` from Touvron et al. 2021, section 4; `layer_scale` from
+        Touvron et al. 2021b; `num_registers` from Darcet et al. 2024.
     Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
@@ -205,6 +215,10 @@ class ViTConfig(BlockConfig):
     distilled: bool = False
     representation_size: int | None = size(None)
     weights_init: Literal["xavier", "truncated_normal", "pytorch"] = "xavier"
+    layer_scale: float | None = number(None, above=0)
+    num_registers: int = count(0)
+    any_image_size: bool = False
+    resampling: Literal["bicubic", "bicubic_antialias", "bilinear"] = "bicubic"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -232,6 +246,11 @@ class ViTConfig(BlockConfig):
                 "representation_size must be None if distilled, "
                 f"got {self.representation_size}"
             )
+        if self.any_image_size and self.positions == "sinusoidal":
+            raise ValueError(
+                "positions must be 'learned' or 'none' with any_image_size, "
+                f"got {self.positions!r}"
+            )
 
     @property
     def image_shape(self) -> tuple[int, int]:
@@ -257,8 +276,18 @@ class ViTConfig(BlockConfig):
 
     @property
     def num_prefix_tokens(self) -> int:
-        """Tokens before the patches: class token, distillation token."""
+        """Tokens before the patches: class, distillation, registers."""
+        return self.num_placed_tokens + self.num_registers
+
+    @property
+    def num_placed_tokens(self) -> int:
+        """Those of them with a position: all but the registers."""
         return int(self.pool != "mean") + int(self.distilled)
+
+    @property
+    def residual(self) -> dict[str, Any]:
+        """The arguments that every block of a stack shares, by name."""
+        return super().residual | {"layer_scale": self.layer_scale}
 
     ti16 = _family(192, 12, 3, 16, "Touvron et al. 2021")
     s16 = _family(384, 12, 6, 16, "Touvron et al. 2021")
@@ -267,6 +296,19 @@ class ViTConfig(BlockConfig):
     l16 = _family(1024, 24, 16, 16, "Dosovitskiy et al. 2021")
     l32 = _family(1024, 24, 16, 32, "Dosovitskiy et al. 2021")
     h14 = _family(1280, 32, 16, 14, "Dosovitskiy et al. 2021")
+
+    @classmethod
+    def s14(cls, **changes) -> Self:
+        """Width 384, 12 blocks, 6 heads, 14-pixel patches, no head.
+
+        Its learned factors and its positions, for 518 pixels, are those of
+        the small model of Oquab et al. 2024; it takes images of any size that
+        14 divides.
+        """
+        sizes = {"d_model": 384, "num_layers": 12, "num_heads": 6}
+        sizes |= {"d_ff": 1536, "image_size": 518, "patch_size": 14}
+        rest = {"num_classes": 0, "layer_scale": 1e-5, "any_image_size": True}
+        return cls(**(sizes | rest | changes))
 
     @classmethod
     def digits(cls, **changes) -> Self:

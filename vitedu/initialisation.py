@@ -31,6 +31,8 @@ def initialise_vit(model: nn.Module, config: ViTConfig) -> None:
         normal; biases of the feed-forward network are 0, not 1e-6. With
         "truncated_normal", patch weights stay as PyTorch draws them, and the
         cut, at 2, is a hundred standard deviations away: both as in timm.
+        Registers, to which no position is added, have a standard deviation of
+        0.02 and not 1e-6, for the sake of their gradients.
     """
     require.instance("model", model, nn.Module)
     require.instance("config", config, ViTConfig)
@@ -38,6 +40,9 @@ def initialise_vit(model: nn.Module, config: ViTConfig) -> None:
     for token in (vit.cls_token, vit.dist_token):
         if token is not None and config.class_token_std > 0:
             nn.init.normal_(token, std=config.class_token_std)
+    if vit.reg_token is not None:
+        # Alike at first, they would be alike for ever.
+        nn.init.normal_(vit.reg_token, std=0.02)
     if config.weights_init == "pytorch":
         return
     for module in model.modules():

@@ -1,4 +1,4 @@
-"""The layers around attention: feed-forward, stochastic depth, blocks."""
+"""The layers around attention: feed-forward, factors, skipping, blocks."""
 
 from typing import Any, Literal
 
@@ -102,6 +102,40 @@ class DropPath(nn.Module):
         return f"rate={self.rate}"
 
 
+class LayerScale(nn.Module):
+    """Multiply each feature by a learned factor of its own.
+
+    At the end of a residual branch, with factors that start close to zero,
+    every block at first hands on almost what it gets.
+
+    Args:
+        d_model: Width of a token.
+        initial: What all factors start at; above 0.
+
+    Raises:
+        TypeError, ValueError: A width that is not a positive integer, an
+            `initial` that is not above 0; tokens of another width.
+
+    Source: Touvron et al. 2021b, section 2.
+    """
+
+    def __init__(self, d_model: int, initial: float) -> None:
+        super().__init__()
+        require.positive_int("d_model", d_model)
+        require.number("initial", initial, above=0)
+        self.gamma = nn.Parameter(torch.full((d_model,), float(initial)))
+
+    def forward(
+        self, x: Float[Tensor, "batch token d_model"]
+    ) -> Float[Tensor, "batch token d_model"]:
+        if require.inputs.unchecked:
+            require.tokens("x", x, len(self.gamma), self)
+        return x * self.gamma
+
+    def extra_repr(self) -> str:
+        return f"d_model={len(self.gamma)}"
+
+
 class EncoderBlock(nn.Module):
     """Attention among the tokens, then a feed-forward network for each.
 
@@ -114,11 +148,13 @@ class EncoderBlock(nn.Module):
         norm_first: True normalises what enters a branch (pre-norm, ViT);
             False normalises after the sum (post-norm, Vaswani et al. 2017).
         layer_norm_eps: Epsilon of both layer normalisations.
+        layer_scale: What the `LayerScale` at the end of each branch starts
+            at, `ls1` and `ls2`; None means that there is none.
 
     Raises:
         TypeError, ValueError: `attn` and `mlp` of different widths, a rate
-            outside [0, 1), an epsilon that is not above 0; tokens of another
-            width.
+            outside [0, 1), an epsilon or a `layer_scale` that is not above 0;
+            tokens of another width.
 
     Source: Dosovitskiy et al. 2021, equations 2 and 3; post-norm: Vaswani
         et al. 2017, section 3.1.
@@ -133,6 +169,7 @@ class EncoderBlock(nn.Module):
         drop_path: float = 0.0,
         norm_first: bool = True,
         layer_norm_eps: float = 1e-6,
+        layer_scale: float | None = None,
     ) -> None:
         super().__init__()
         _require_parts(mlp, attn=attn)
@@ -142,8 +179,10 @@ class EncoderBlock(nn.Module):
         self.norm_first = norm_first
         self.norm1 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
         self.attn = attn
+        self.ls1 = _factors(attn.d_model, layer_scale)
         self.norm2 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
         self.mlp = mlp
+        self.ls2 = _factors(attn.d_model, layer_scale)
         self.drop_path = DropPath(drop_path)
 
     def forward(
@@ -154,10 +193,12 @@ class EncoderBlock(nn.Module):
         if require.inputs.unchecked:
             require.tokens("x", x, self.attn.d_model, self.norm1)
         if self.norm_first:
-            x = x + self.drop_path(self.attn(self.norm1(x), mask=mask))
-            return x + self.drop_path(self.mlp(self.norm2(x)))
-        x = self.norm1(x + self.drop_path(self.attn(x, mask=mask)))
-        return self.norm2(x + self.drop_path(self.mlp(x)))
+            y = self.attn(self.norm1(x), mask=mask)
+            x = x + self.drop_path(self.ls1(y))
+            return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))
+        y = self.attn(x, mask=mask)
+        x = self.norm1(x + self.drop_path(self.ls1(y)))
+        return self.norm2(x + self.drop_path(self.ls2(self.mlp(x))))
 
 
 class DecoderBlock(nn.Module):
@@ -276,6 +317,13 @@ class TiedTable(nn.Module):
             one = nn.Parameter(state[names[1]], requires_grad=False)
             state.update(dict.fromkeys(names, one))
         super()._load_from_state_dict(state, prefix, *args)
+
+
+def _factors(d_model: int, layer_scale: float | None) -> nn.Module:
+    if layer_scale is None:
+        return nn.Identity()
+    require.number("layer_scale", layer_scale, above=0)
+    return LayerScale(d_model, layer_scale)
 
 
 def _require_parts(mlp: FeedForward, **attentions: MultiHeadAttention) -> None:

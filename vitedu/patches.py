@@ -113,6 +113,8 @@ class PatchEmbed(nn.Module):
         method: "convolution" or "linear".
         norm: Whether each token is layer-normalised.
         layer_norm_eps: Epsilon of that normalisation.
+        any_image_size: Whether images of other sizes may come, as long as the
+            patch divides them.
 
     Raises:
         TypeError, ValueError: Sizes that are not positive integers or do not
@@ -133,6 +135,7 @@ class PatchEmbed(nn.Module):
         method: Literal["convolution", "linear"] = "convolution",
         norm: bool = False,
         layer_norm_eps: float = 1e-6,
+        any_image_size: bool = False,
     ) -> None:
         super().__init__()
         height, width = require.sides("image_size", image_size)
@@ -144,6 +147,8 @@ class PatchEmbed(nn.Module):
         require.choice("method", method, ("convolution", "linear"))
         require.boolean("norm", norm)
         require.number("layer_norm_eps", layer_norm_eps, above=0)
+        require.boolean("any_image_size", any_image_size)
+        self.any_image_size = any_image_size
         self.image_shape = (num_channels, height, width)
         self.patch_size = (p1, p2)
         self.method = method
@@ -159,14 +164,31 @@ class PatchEmbed(nn.Module):
     def forward(
         self, images: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch patch d_model"]:
-        require.rank("images", images, "batch channel height width")
-        if images.shape[1:] != self.image_shape:
-            raise ValueError(
-                "images must have (channel, height, width) = "
-                f"{self.image_shape}, got {tuple(images.shape[1:])}"
-            )
+        self.grid_of(images)
         require.dtype_of("images", images, self.proj)
         return self.norm(self._project(images))
+
+    def grid_of(
+        self, images: Float[Tensor, "batch channel height width"]
+    ) -> tuple[int, int]:
+        """Return the rows and columns of the patches of these images.
+
+        Raises:
+            TypeError, ValueError: Images that the layer does not take.
+        """
+        require.rank("images", images, "batch channel height width")
+        expected, (p1, p2) = self.image_shape, self.patch_size
+        if self.any_image_size:
+            for side, patch in zip(images.shape[2:], (p1, p2), strict=True):
+                require.positive_int("side of images", side)
+                require.divisible("side of images", side, "patch_size", patch)
+            expected = (expected[0], *images.shape[2:])
+        if images.shape[1:] != expected:
+            raise ValueError(
+                f"images must have (channel, height, width) = {expected}, "
+                f"got {tuple(images.shape[1:])}"
+            )
+        return images.shape[2] // p1, images.shape[3] // p2
 
     def _project(self, images: Tensor) -> Tensor:
         if self.method == "convolution":

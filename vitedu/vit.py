@@ -18,6 +18,7 @@ from vitedu.patches import PatchEmbed
 from vitedu.positions import (
     LearnedPositionEmbedding,
     SinusoidalPositionEncoding2d,
+    interpolate_positions,
 )
 
 Logits = Float[Tensor, "batch num_classes"]
@@ -27,8 +28,8 @@ class VisionTransformer(nn.Module):
     """Classify an image from the sequence of its patches.
 
     Attributes are named as in timm: `patch_embed`, `cls_token`, `dist_token`,
-    `pos_embed`, `blocks`, `norm`, `fc_norm`, `pre_logits`, `head`,
-    `head_dist`. A token or head that the config leaves out is None.
+    `reg_token`, `pos_embed`, `blocks`, `norm`, `fc_norm`, `pre_logits`,
+    `head`, `head_dist`. A token or head that the config leaves out is None.
     `class_names` are words for the classes, where they are known.
 
     Args:
@@ -41,7 +42,8 @@ class VisionTransformer(nn.Module):
             without any real patch, which a captured graph does not notice.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equations 1 to 4; the
-        distillation token from Touvron et al. 2021, section 4.
+        distillation token from Touvron et al. 2021, section 4; registers
+        from Darcet et al. 2024, section 2.2.
     Deviates: With ``pool="mean"`` there is no class token at all; the head
         reads the mean of the normalised patches. `patch_mask` is not in the
         paper. Initial weights: see `initialise_vit`.
@@ -56,8 +58,9 @@ class VisionTransformer(nn.Module):
         self.config = config
         self.num_prefix_tokens = config.num_prefix_tokens
         self.patch_embed = _patches(config)
-        self.cls_token = _token(config, config.pool != "mean")
-        self.dist_token = _token(config, config.distilled)
+        self.cls_token = _token(config, int(config.pool != "mean"))
+        self.dist_token = _token(config, int(config.distilled))
+        self.reg_token = _token(config, config.num_registers)
         self.pos_embed = _positions(config)
         self.pos_drop = nn.Dropout(config.first_dropout)
         self.blocks = nn.ModuleList(
@@ -103,6 +106,8 @@ class VisionTransformer(nn.Module):
     ) -> Float[Tensor, "batch token d_model"]:
         """Return every token after the last block.
 
+        First comes the class token, then the distillation token, then the
+        registers, then the patches row by row, as far as the config has them.
         They are normalised, unless the config normalises after pooling.
 
         Args:
@@ -113,13 +118,36 @@ class VisionTransformer(nn.Module):
                 patches are real.
         """
         x = self.embed(images)
-        mask = self._visible(patch_mask, x.shape[0])
+        mask = self._visible(patch_mask, x)
         if mask is not None:
             mask = mask[:, None, None, :]  # keys only, the same in all heads
         with require.inputs.checked():
             for block in self.blocks:
                 x = block(x, mask)
         return self.norm(x)
+
+    def layer_features(
+        self,
+        images: Float[Tensor, "batch channel height width"],
+        patch_mask: Bool[Tensor, "batch patch"] | None = None,
+    ) -> list[Float[Tensor, "batch token d_model"]]:
+        """Return every token after each of the blocks, from first to last.
+
+        They are not normalised: `norm` does that, as `forward_features` does
+        with the last. Arguments and order of tokens are those of
+        `forward_features`.
+        """
+        features: list[Tensor] = []
+        handles = [
+            block.register_forward_hook(lambda *x: features.append(x[-1]))
+            for block in self.blocks
+        ]
+        try:
+            self.forward_features(images, patch_mask)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return features
 
     def embed(
         self, images: Float[Tensor, "batch channel height width"]
@@ -132,7 +160,29 @@ class VisionTransformer(nn.Module):
             if token is not None
         ]
         tokens = torch.cat([*prefix, patches], dim=1)
-        return self.pos_drop(self.pos_embed(tokens))
+        tokens = self._placed(tokens, self.patch_embed.grid_of(images))
+        if self.reg_token is not None:
+            registers = self.reg_token.expand(patches.shape[0], -1, -1)
+            first, rest = tokens.tensor_split([len(prefix)], dim=1)
+            tokens = torch.cat([first, registers, rest], dim=1)
+        return self.pos_drop(tokens)
+
+    def _placed(
+        self, tokens: Float[Tensor, "batch token d_model"], grid: tuple
+    ) -> Float[Tensor, "batch token d_model"]:
+        """Add positions, resampled where the grid is not that of config."""
+        config, learned = self.config, self.pos_embed
+        if grid == config.grid_size or not isinstance(
+            learned, LearnedPositionEmbedding
+        ):
+            return learned(tokens)
+        return tokens + interpolate_positions(
+            learned.weight,
+            config.grid_size,
+            grid,
+            num_prefix_tokens=config.num_placed_tokens,
+            mode=config.resampling,
+        )
 
     def pool(
         self,
@@ -144,7 +194,7 @@ class VisionTransformer(nn.Module):
         Patches that are not real do not count in a mean.
         """
         _check_tokens(tokens, self.config)
-        visible = self._visible(patch_mask, tokens.shape[0])
+        visible = self._visible(patch_mask, tokens)
         if self.config.pool == "class_token":
             return self.fc_norm(tokens[:, 0])
         first = 0 if self.config.pool == "mean_all" else self.num_prefix_tokens
@@ -176,7 +226,7 @@ class VisionTransformer(nn.Module):
         `vitedu.training.loop.fit` spares them from weight decay by itself,
         as it does biases and norms; timm's optimisers ask for the names.
         """
-        names = {"cls_token", "dist_token", "pos_embed.weight"}
+        names = {"cls_token", "dist_token", "reg_token", "pos_embed.weight"}
         return names & {name for name, _ in self.named_parameters()}
 
     def _new_head(self) -> nn.Module:
@@ -186,9 +236,10 @@ class VisionTransformer(nn.Module):
         return head.train(self.training)
 
     def _visible(
-        self, patch_mask: Tensor | None, batch: int
+        self, patch_mask: Tensor | None, tokens: Tensor
     ) -> Bool[Tensor, "batch token"] | None:
-        patches, prefix = self.config.num_patches, self.num_prefix_tokens
+        batch, prefix = tokens.shape[0], self.num_prefix_tokens
+        patches = tokens.shape[1] - prefix
         return visible_tokens(patch_mask, batch, patches, prefix)
 
 
@@ -201,18 +252,19 @@ def _patches(config: ViTConfig) -> PatchEmbed:
         method=config.patch_method,
         norm=config.patch_norm,
         layer_norm_eps=config.layer_norm_eps,
+        any_image_size=config.any_image_size,
     )
 
 
-def _token(config: ViTConfig, wanted: bool) -> nn.Parameter | None:
-    """Return a learned token before the patches, at first zero."""
-    if not wanted:
+def _token(config: ViTConfig, count: int) -> nn.Parameter | None:
+    """Return learned tokens before the patches, at first zero."""
+    if not count:
         return None
-    return nn.Parameter(torch.zeros(1, 1, config.d_model))
+    return nn.Parameter(torch.zeros(1, count, config.d_model))
 
 
 def _positions(config: ViTConfig) -> nn.Module:
-    prefix = config.num_prefix_tokens
+    prefix = config.num_placed_tokens
     if config.positions == "learned":
         return LearnedPositionEmbedding(
             prefix + config.num_patches,
@@ -249,8 +301,10 @@ def _head(config: ViTConfig, **factory: Any) -> nn.Module:
 def _check_tokens(tokens: Tensor, config: ViTConfig) -> None:
     require.rank("tokens", tokens, "batch token d_model")
     require.floating("tokens", tokens)
-    count = config.num_prefix_tokens + config.num_patches
-    expected = (count, config.d_model)
+    prefix = config.num_prefix_tokens
+    expected = (prefix + config.num_patches, config.d_model)
+    if config.any_image_size and tokens.shape[1] > prefix:
+        expected = (tokens.shape[1], config.d_model)
     if tokens.shape[1:] != expected:
         raise ValueError(
             f"tokens must have (token, d_model) = {expected}, "

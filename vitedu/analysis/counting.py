@@ -57,17 +57,19 @@ def _vit(config: ViTConfig) -> dict[str, int]:
     width, layers = config.d_model, config.num_layers
     height, columns = config.patch_shape
     pixels = config.num_channels * height * columns
-    positions = config.num_prefix_tokens + config.num_patches
+    positions = config.num_placed_tokens + config.num_patches
     features = config.representation_size
     heads = 1 + config.distilled
     return {
         "patch_embed": _linear(pixels, width) + 2 * width * config.patch_norm,
         "cls_token": width * (config.pool != "mean"),
         "dist_token": width * config.distilled,
+        "reg_token": width * config.num_registers,
         "pos_embed": positions * width * (config.positions == "learned"),
         "attention": layers * _attention(config),
         "feed_forward": layers * _feed_forward(config),
         "norms": (2 * layers + 1) * 2 * width,
+        "layer_scale": 2 * layers * width * (config.layer_scale is not None),
         "pre_logits": 0 if features is None else _linear(width, features),
         "head": heads * _linear(features or width, config.num_classes),
     }

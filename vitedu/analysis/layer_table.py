@@ -188,6 +188,8 @@ def _block(
         if config.norm_first:
             yield _norm(tokens)
         yield from branch(config, tokens)
+        if config.layer_scale is not None:
+            yield "LayerScale", tokens, 0  # its factors are no weight or bias
         yield drop_path, tokens, 0
         if not config.norm_first:
             yield _norm(tokens)

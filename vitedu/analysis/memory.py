@@ -86,7 +86,8 @@ def activation_bytes(
     Returns:
         Part -> bytes, zero where nothing is kept. "images" is the input;
         "attention" and "feed_forward" hold their inputs, too;
-        "attention_maps" are the weights; "norms" what enters them.
+        "attention_maps" are the weights; "norms" and "layer_scale" what
+        enters them.
 
     Raises:
         TypeError: `config` is no ViTConfig, or `fused` no truth value.
@@ -110,6 +111,7 @@ def activation_bytes(
     for _ in range(config.num_layers):
         numbers.update(_attention(config, batch_size, length, fused))
         numbers.update(_feed_forward(config, tokens))
+        numbers.update(_factors(config, tokens))
     numbers.update(_after_the_blocks(config, batch_size, tokens))
     # Stochastic depth keeps one factor per branch and image.
     skipped = sum(rate > 0 for rate in config.drop_path_rates)
@@ -188,6 +190,12 @@ def _feed_forward(config: ViTConfig, tokens: int) -> dict[str, int]:
         "norms": tokens * (config.d_model + 2),
         "dropout": tokens * factors,
     }
+
+
+def _factors(config: ViTConfig, tokens: int) -> dict[str, int]:
+    """Count what each of the two branches ends in before its factors."""
+    is_scaled = config.layer_scale is not None
+    return {"layer_scale": is_scaled * 2 * tokens * config.d_model}
 
 
 def _after_the_blocks(

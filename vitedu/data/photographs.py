@@ -1,9 +1,10 @@
-"""Photographs: two to work with, and the way from any image to a model."""
+"""Photographs: six to work with, and the way from any image to a model."""
 
 import os
 from dataclasses import dataclass
 from math import floor, sqrt
-from typing import Literal
+from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -13,6 +14,10 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from vitedu import require
+
+Name = Literal["china", "flower", "astronaut", "cat", "coffee", "rocket"]
+PHOTOGRAPHS: tuple[str, ...] = get_args(Name)
+_FOLDER = Path(__file__).parent
 
 # Pillow's readers that need no other program.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
@@ -81,31 +86,35 @@ ORIGINAL_VIT = Normalisation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 IMAGENET = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
-def photograph(
-    name: Literal["china", "flower"],
-) -> Float[Tensor, "3 height width"]:
-    """Load one of the two photographs that scikit-learn carries.
+def photograph(name: Name) -> Float[Tensor, "3 height width"]:
+    """Load one of the six photographs of `PHOTOGRAPHS`.
 
     One sample: "china" shows a temple under a pale sky. It has 427 rows of
     640 pixels. Its first pixel, at the top left, is sky: red 174, green 201,
     blue 231 of 255, so 0.68, 0.79 and 0.91 here.
 
     Args:
-        name: "china", the temple, or "flower", a dahlia.
+        name: "china", the temple; "flower", a dahlia; "astronaut", a portrait
+            before a flag; "cat", the face of one; "coffee", a cup on a
+            saucer; "rocket", on its launch pad.
 
     Returns:
-        Pixels in [0, 1], 427 x 640.
+        Pixels in [0, 1]: 427 x 640; "astronaut" 512 x 512, "cat" 300 x 451,
+        "coffee" 400 x 600.
 
     Raises:
         ValueError: Another name.
 
-    Source: scikit-learn's sample images, Creative Commons Attribution.
+    Source: the first two are scikit-learn's sample images, Creative Commons
+        Attribution; the others scikit-image's, free of copyright.
     """
-    # It takes seconds to load, and one's own pictures do without.
-    from sklearn.datasets import load_sample_image
+    require.choice("name", name, PHOTOGRAPHS)
+    if name in ("china", "flower"):
+        # It takes seconds to load, and one's own pictures do without.
+        from sklearn.datasets import load_sample_image
 
-    require.choice("name", name, ("china", "flower"))
-    return _pixels(load_sample_image(f"{name}.jpg"))
+        return _pixels(load_sample_image(f"{name}.jpg"))
+    return read_image(_FOLDER / f"{name}.jpg")
 
 
 def read_image(path: str | os.PathLike) -> Float[Tensor, "3 height width"]:
