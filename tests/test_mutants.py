@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from mutation import mutated
+from zoo_file import needs_file
 
 
 class Mutant(NamedTuple):
@@ -44,6 +45,8 @@ HF_MASK = "oracles_huggingface: mask_of_patches"
 HF_MEAN = "oracles_huggingface: a_mean_is"
 HF_DEIT = "oracles_huggingface: deit"
 HF_POSITIONS = "oracles_huggingface: stretch_the_positions"
+HF_DINOV2 = "oracles_huggingface: every_layer_of_dinov2"
+HF_SIZES = "oracles_huggingface: dinov2_takes_images_of_other_sizes"
 HF_SINUSOIDS = "oracles_huggingface: sinusoids_in_two"
 HF_TRANSFORMER = "oracles_huggingface: the_transformer_is"
 HF_CACHE = "oracles_huggingface: cached_step"
@@ -337,6 +340,36 @@ MUTANTS = [
         HF_MASK,
     ),
     Mutant(
+        "learned factors left out",
+        "layers",
+        "x * self.gamma",
+        "x",
+        HF_DINOV2,
+    ),
+    Mutant(
+        "registers before the class token",
+        "vit",
+        "torch.cat([first, registers, rest], dim=1)",
+        "torch.cat([registers, first, rest], dim=1)",
+        HF_DINOV2,
+    ),
+    Mutant(
+        "positions resampled in another way",
+        "vit",
+        "config.resampling",
+        "'bilinear'",
+        HF_SIZES,
+    ),
+    Mutant(
+        "matrices of a graph taken for q, k, v by their order in it",
+        "pretrained.zoo",
+        "layer[1].replace('/', '.')",
+        "re.sub('key$|value$|query$', lambda m: {'key': 'query',"
+        " 'value': 'key', 'query': 'value'}[m[0]],"
+        " layer[1].replace('/', '.'))",
+        "zoo: heat_maps",
+    ),
+    Mutant(
         "both heads added, not averaged",
         "vit",
         "(logits + distilled) / 2",
@@ -450,7 +483,10 @@ EACH_MUTANT = [
     pytest.param(
         mutant,
         id=mutant.mistake,
-        marks=() if index % 4 == 0 else pytest.mark.soak,
+        marks=[
+            *([] if index % 4 == 0 else [pytest.mark.soak]),
+            *([needs_file] if mutant.tests.startswith("zoo") else []),
+        ],
     )
     for index, mutant in enumerate(MUTANTS)
 ]

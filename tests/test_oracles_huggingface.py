@@ -15,6 +15,10 @@ from transformers import (
     BartForConditionalGeneration,
     DeiTConfig,
     DeiTForImageClassificationWithTeacher,
+    Dinov2Config,
+    Dinov2Model,
+    Dinov2WithRegistersConfig,
+    Dinov2WithRegistersModel,
     MarianConfig,
     MarianMTModel,
     MBartConfig,
@@ -45,6 +49,17 @@ VIT_NAMES = {
     r"norm2": "layernorm_after",
     r"^norm": "layernorm",
     r"^pre_logits.fc": "pooler.dense",
+}
+DINOV2_NAMES = {
+    r"^(cls_token|reg_token|pos_embed|patch_embed)": r"embeddings.\1",
+    r"reg_token": "register_tokens",
+    r"pos_embed.weight": "position_embeddings",
+    r"patch_embed.proj": "patch_embeddings.projection",
+    r"^blocks": "encoder.layer",
+    r"attn\.proj": "attention.o_proj",
+    r"attn\.": "attention.",
+    r"ls(\d)\.gamma": r"layer_scale\1.lambda1",
+    r"^norm": "layernorm",
 }
 SEQ2SEQ_NAMES = {
     r"src_embed": "encoder.embed",
@@ -306,6 +321,79 @@ def test_pre_logits_are_their_pooler(training):
     assert_all_close(
         gradients(ours, images),
         gradients(lambda x: theirs(x).pooler_output, images),
+    )
+
+
+def both_dinov2(registers):
+    config = ViTConfig.s14(
+        image_size=15,
+        patch_size=5,
+        d_model=14,
+        num_layers=3,
+        num_heads=7,
+        d_ff=28,
+        num_registers=registers,
+        resampling="bicubic_antialias" if registers else "bicubic",
+    )
+    ours = drawn(VisionTransformer(config)).double()
+    sizes = {
+        "image_size": config.image_size,
+        "patch_size": config.patch_size,
+        "hidden_size": config.d_model,
+        "num_hidden_layers": config.num_layers,
+        "num_attention_heads": config.num_heads,
+        "mlp_ratio": 2,
+    }
+    if registers:
+        theirs = Dinov2WithRegistersModel(
+            Dinov2WithRegistersConfig(num_register_tokens=registers, **sizes)
+        )
+    else:
+        theirs = Dinov2Model(Dinov2Config(**sizes))
+    theirs = theirs.double()
+    # Only their training hides patches behind a token.
+    theirs.embeddings.mask_token = None
+    theirs.load_state_dict(renamed(ours.state_dict(), DINOV2_NAMES))
+    return ours, theirs
+
+
+each_registers = pytest.mark.parametrize("registers", [0, 4])
+
+
+@each_registers
+def test_every_layer_of_dinov2_is_theirs(registers):
+    ours, theirs = both_dinov2(registers)
+    images = images_for(ours)
+    found = [images, *ours.layer_features(images)]
+    expected = theirs(images, output_hidden_states=True)
+    assert_all_close(found[1:], expected.hidden_states[1:])
+    assert_all_close(
+        gradients(ours.forward_features, images),
+        gradients(lambda x: theirs(x).last_hidden_state, images),
+    )
+    assert_all_close((ours(images),), (expected.pooler_output,))
+
+
+@each_registers
+def test_so_are_the_gradients_of_the_parameters_of_dinov2(registers):
+    ours, theirs = both_dinov2(registers)
+    images = images_for(ours)
+    out = ours.forward_features(images)
+    upstream = draw(*out.shape, seed=1)
+    out.backward(upstream)
+    theirs(images).last_hidden_state.backward(upstream)
+    compare_parameters(ours, theirs, DINOV2_NAMES, 1e-12)
+
+
+@each_registers
+@pytest.mark.parametrize("size", [(10, 10), (20, 25), (5, 45)])
+def test_dinov2_takes_images_of_other_sizes_as_theirs_does(registers, size):
+    ours, theirs = both_dinov2(registers)
+    images = draw(2, 3, *size)
+    assert_all_close(
+        gradients(ours.forward_features, images),
+        gradients(lambda x: theirs(x).last_hidden_state, images),
+        1e-5,  # their positions are resampled in single precision
     )
 
 

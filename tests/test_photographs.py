@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from PIL import Image
 from sklearn.datasets import load_sample_image
 from transformers import image_utils
 
+from vitedu.data import photographs
 from vitedu.data.photographs import (
     IMAGENET,
     ORIGINAL_VIT,
+    PHOTOGRAPHS,
     Normalisation,
     photograph,
     preprocess,
@@ -48,6 +51,30 @@ def test_photographs_are_those_of_scikit_learn(name):
     expected = torch.tensor(load_sample_image(f"{name}.jpg"))
     assert found.shape == (3, 427, 640)
     assert torch.equal((found * 255).byte().permute(1, 2, 0), expected)
+
+
+OTHERS = {
+    "astronaut": (512, 512),
+    "cat": (300, 451),
+    "coffee": (400, 600),
+    "rocket": (427, 640),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_other_photographs_are_small_files_of_the_package(name):
+    path = Path(photographs.__file__).with_name(f"{name}.jpg")
+    assert path.stat().st_size < 80_000
+    found = photograph(name)
+    assert found.shape[1:] == OTHERS[name]
+    with Image.open(path) as image:
+        assert image.format == "JPEG"
+        expected = torch.tensor(np.array(image))
+    assert torch.equal((found * 255).round().byte().permute(1, 2, 0), expected)
+
+
+def test_these_are_all():
+    assert ("china", "flower", *OTHERS) == PHOTOGRAPHS
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ SIZES = {
     "d_ff": 17,
 }
 CONFIG = ViTConfig(**SIZES)
+PREFIX = "cls_token", "reg_token"
 AVERAGE = {"pool": "mean_patches", "pool_norm": "after"}
 IMAGES = draw(2, 3, 15, 15)
 
@@ -66,7 +67,9 @@ def timm_weights(config):
         **{"mlp.fc2.weight": (d, d_ff), "mlp.fc2.bias": (d,)},
     }
     norm = "norm" if config.pool_norm == "before" else "fc_norm"
-    positions = config.num_prefix_tokens + config.num_patches
+    positions = config.num_placed_tokens + config.num_patches
+    if config.layer_scale is not None:
+        block |= {"ls1.gamma": (d,), "ls2.gamma": (d,)}
     shapes = {
         **{"cls_token": (1, 1, d), "pos_embed": (1, positions, d)},
         **{"patch_embed.proj.weight": (d, 3, 5, 5)},
@@ -81,6 +84,8 @@ def timm_weights(config):
     }
     if config.pool == "mean":
         del shapes["cls_token"]
+    if config.num_registers:
+        shapes["reg_token"] = (1, config.num_registers, d)
     if config.distilled:
         shapes |= {"dist_token": (1, 1, d), "head_dist.bias": (classes,)}
         shapes |= {"head_dist.weight": (classes, d)}
@@ -184,6 +189,94 @@ def test_features_of_other_models(path, name):
     tower = peer.deit if "DeiT" in name else peer
     expected = tower(pixel_values=IMAGES).last_hidden_state
     assert_all_close((model.forward_features(IMAGES),), (expected,))
+
+
+def dinov2(folder, *, registers, published=True):
+    """Make one of its models of images of any size, and save it."""
+    kind = "Dinov2WithRegisters" if registers else "Dinov2"
+    more = {"num_register_tokens": registers} if registers else {}
+    config = getattr(transformers, f"{kind}Config")(
+        hidden_size=14,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        mlp_ratio=2,
+        image_size=15,
+        patch_size=5,
+        attn_implementation="sdpa",
+        **more,
+    )
+    model = getattr(transformers, f"{kind}Model")(config).eval()
+    for i, parameter in enumerate(model.parameters()):
+        parameter.data = draw(*parameter.shape, seed=i)
+    model.save_pretrained(folder, save_original_format=published)
+    return model
+
+
+@pytest.mark.parametrize("published", [True, False])
+@pytest.mark.parametrize("registers", [0, 4])
+def test_dinov2(path, registers, published):
+    peer = dinov2(path.parent, registers=registers, published=published)
+    names = load_file(path).keys()
+    assert published == any("attention.output" in x for x in names)
+    assert "embeddings.mask_token" in names
+    model = load_vit(path, config_of(path))
+    assert model.config == ViTConfig(
+        **(SIZES | {"d_ff": 28, "num_classes": 0}),
+        layer_scale=1e-5,
+        num_registers=registers,
+        any_image_size=True,
+        resampling="bicubic_antialias" if registers else "bicubic",
+    )
+    assert_all_close(
+        gradients(model.forward_features, IMAGES),
+        gradients(lambda x: peer(x).last_hidden_state, IMAGES),
+    )
+    images = draw(2, 3, 10, 35)
+    assert_all_close(
+        (model.forward_features(images),),
+        (peer(images).last_hidden_state,),
+        1e-5,  # their positions are resampled in single precision
+    )
+
+
+def test_a_head_of_dinov2_reads_more_than_one_token(path):
+    config = transformers.Dinov2Config(
+        hidden_size=14,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        image_size=15,
+        patch_size=5,
+    )
+    peer = transformers.Dinov2ForImageClassification(config)
+    peer.save_pretrained(path.parent)
+    with refuses(ValueError, "classifier.weight (2, 28) instead of (2, 14)"):
+        load_vit(path, config_of(path))
+    model = load_vit(path, config_of(path, num_classes=0), new_head=True)
+    expected = peer.dinov2(IMAGES).pooler_output
+    assert_all_close((model(IMAGES),), (expected,))
+
+
+def test_timm_with_registers_and_positions_of_the_patches_alone(path):
+    config = replace(CONFIG, num_registers=4, layer_scale=1e-5)
+    weights = timm_weights(config) | {"pos_embed": draw(1, 9, 14)}
+    save_file(weights, path)
+    assert config_of(path, num_heads=2) == config
+    model = load_vit(path, config)
+    assert torch.equal(
+        model.blocks[2].ls1.gamma, weights["blocks.2.ls1.gamma"]
+    )
+    patches = model.patch_embed(IMAGES) + weights["pos_embed"]
+    before = [weights[name].expand(2, -1, -1) for name in PREFIX]
+    assert_all_close(
+        (model.embed(IMAGES),), (torch.cat([*before, patches], dim=1),)
+    )
+    larger = replace(config, image_size=20)
+    model = load_vit(path, larger, resize_positions=True)
+    assert model.pos_embed.weight.shape == (1, 17, 14)
+    assert not model.pos_embed.weight[:, 0].any()
+    any_size = config_of(path, num_heads=2, any_image_size=True)
+    images = draw(2, 3, 20, 20)
+    assert_all_close((load_vit(path, any_size)(images),), (model(images),))
 
 
 def test_names_below_that_of_a_larger_model(path):
@@ -565,6 +658,19 @@ def test_a_head_that_was_put_in_is_not_saved(path):
     assert load_vit(path, config_of(path)).config == CONFIG
 
 
+def test_a_model_with_every_kind_of_token_comes_back(path):
+    config = replace(CONFIG, num_registers=4, layer_scale=0.1)
+    config = replace(config, any_image_size=True, resampling="bilinear")
+    model = VisionTransformer(config).eval()
+    save_vit(path, model)
+    loaded = load_vit(path, config_of(path))
+    assert loaded.config == config
+    images = draw(2, 3, 10, 25)
+    assert torch.equal(
+        loaded.forward_features(images), model.forward_features(images)
+    )
+
+
 def test_a_changed_number_of_a_saved_file_is_found(path):
     save_vit(path, VisionTransformer(CONFIG))
     whole = bytearray(path.read_bytes())
@@ -581,6 +687,7 @@ def test_a_changed_number_of_a_saved_file_is_found(path):
     [
         *({"num_layers": n} for n in (2, 10**9, 10**400)),
         {"d_model": 2 * 10**12},
+        {"num_registers": 10**12},
         {"layer_norm_eps": 10**400},
         *({name: 10**12} for name in ("d_ff", "num_classes", "num_channels")),
         *({name: 10**12} for name in ("head_dim", "value_dim")),

@@ -103,6 +103,8 @@ def test_initial_weights(weights_init):
             position_std=0.5,
             class_token_std=0.3,
             weights_init=weights_init,
+            num_registers=4,
+            layer_scale=0.1,
         )
     )
     fc1, patch = model.blocks[0].mlp.fc1, model.patch_embed.proj
@@ -120,5 +122,13 @@ def test_initial_weights(weights_init):
     for token in (model.cls_token, model.dist_token):
         assert token.std().item() == pytest.approx(0.3, rel=0.1)
     assert model.pos_embed.weight.std().item() == pytest.approx(0.5, rel=0.02)
+    for block in model.blocks:
+        assert (block.ls1.gamma == 0.1).all()
+        assert (block.ls2.gamma == 0.1).all()
+    # Registers that start alike would stay alike.
+    assert model.reg_token.std().item() == pytest.approx(0.02, rel=0.1)
+    assert model.no_weight_decay() == {
+        *("cls_token", "dist_token", "reg_token", "pos_embed.weight"),
+    }
     default = VisionTransformer(ViTConfig(**CONFIG))
     assert (default.cls_token == 0).all()

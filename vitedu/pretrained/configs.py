@@ -126,6 +126,7 @@ class _Facts:
             "num_channels": channels,
             "patch_size": p1 if p1 == p2 else (p1, p2),
             "num_layers": len(list(takewhile(self._has, layers))),
+            "num_registers": self._registers(),
             "d_ff": self._shape("blocks.0.mlp.fc1.bias", 1)[0],
             "num_classes": self._length("head.bias", 0),
             "representation_size": self._length("pre_logits.fc.bias", None),
@@ -160,7 +161,6 @@ class _Facts:
             "pool": mean if self._has("cls_token") else "mean",
             "pool_norm": "after" if after else "before",
             "distilled": self._has("dist_token"),
-            "num_registers": self._registers(),
             # What the factors start at, not what they are in the file.
             "layer_scale": 1e-5 if self._has("blocks.0.ls1.gamma") else None,
             "any_image_size": self.family.any_image_size,

