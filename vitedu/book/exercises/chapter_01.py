@@ -37,16 +37,16 @@ layers_to_cross = NumberExercise(
         "is reached?",
     ),
     right=16,
-    why="each layer adds 4 tokens to the first one, and 1 + 16 * 4 = 65.",
+    why="each layer adds 4 tokens to the first one, and 1 + 16 × 4 = 65.",
     wrong={
         13: "65 / 5 would be right if the windows did not overlap; each "
         "further layer adds 4 new tokens, not 5.",
         17: "the field starts with the token itself, so 64 others are to "
         "be reached, 4 with each layer.",
-        15: "15 layers see 1 + 15 * 4 = 61 tokens, which is 4 too few.",
+        15: "15 layers see 1 + 15 × 4 = 61 tokens, which is 4 too few.",
         32: "that would be right for windows in the middle, which look "
         "back 2 tokens only; these end at the token itself.",
-        3: "three layers do it with gaps, 5 * 5 * 5 = 125; without gaps "
+        3: "three layers do it with gaps, 5 × 5 × 5 = 125; without gaps "
         "each layer adds 4 tokens.",
         64: "that is how many moves a recurrent network needs.",
         1: "one layer is enough for attention; a window of 5 reaches 4 "

@@ -17,13 +17,13 @@ score_spread = NumberExercise(
         "root.",
     ),
     right=40,
-    why="the variance is 100 * 4 * 4 = 1600, its root is 40.",
+    why="the variance is 100 × 4 × 4 = 1600, its root is 40.",
     wrong={
         1600: "that is the variance; the standard deviation is its root.",
         10: "that would be right for components of variance 1.",
         20: "a product of two numbers of variance 4 has variance 16, not 4.",
         4: "that is the spread after scaling; before it is asked for.",
-        400: "that is 100 * 4: the product of both variances counts, and "
+        400: "that is 100 × 4: the product of both variances counts, and "
         "then its root.",
         16: "that is the variance of one product; a score adds up 100.",
         160: "you took the root of 100, but not that of 16: both are "
