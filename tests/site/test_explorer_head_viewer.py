@@ -85,10 +85,12 @@ def test_each_line_goes_from_the_query_to_the_bar_of_its_key(show):
 
 def test_the_area_of_a_square_is_its_weight(show):
     page = show(make(layer=1))
-    sides = page.locator(".squares rect").evaluate_all(
-        "squares => squares.map((square) => square.width.baseVal.value)"
+    paths = page.locator(".squares").evaluate_all(
+        "nodes => nodes.map((node) => node.getAttribute('d'))"
     )
-    area = np.square(sides).reshape(HEADS, KEYS, KEYS) / 0.94**2
+    sides = [re.findall(r"h([\d.]+)v", path) for path in paths]
+    area = np.square(np.array(sides, float)) / 0.94**2
+    area = area.reshape(HEADS, KEYS, KEYS)
     np.testing.assert_allclose(area, WEIGHTS[1], atol=1e-5)
 
 

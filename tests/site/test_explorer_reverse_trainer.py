@@ -81,8 +81,8 @@ def test_letters_squares_and_figures_are_those_of_the_network(show):
         path = page.locator(".squares").nth(head).get_attribute("d")
         found = np.zeros((LENGTH, LENGTH))
         for x, y, side in re.findall(r"M(\S+) (\S+?)h([\d.]+)v", path):
-            found[int(float(y)), int(float(x))] = (float(side) / 0.96) ** 2
-        np.testing.assert_allclose(found.ravel(), weights, atol=3e-3)
+            found[int(float(y)), int(float(x))] = (float(side) / 0.94) ** 2
+        np.testing.assert_allclose(found.ravel(), weights, atol=1e-4)
     for name, selector in [
         ("reads", "tr.reads td"),
         ("should", "tr.should td"),

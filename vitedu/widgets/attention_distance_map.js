@@ -71,11 +71,8 @@ function patchMap(data, pickPatch, pickClass) {
     const shown = weights.subarray(prefix);
     const largest = Math.max(...shown);
     inside.style.color = headColour(head);
-    put(squares, "d", Array.from(shown, (weight, index) => {
-      const side = 0.92 * cell * Math.sqrt(weight / largest || 0);
-      const [row, column] = [Math.floor(index / columns), index % columns];
-      return square((column + 0.5) * cell, (row + 0.5) * cell, side);
-    }).join(""));
+    const shares = shown.map((weight) => weight / largest || 0);
+    put(squares, "d", weightSquares(inRows(shares, columns), cell));
     marks.forEach((mark, index) => {
       mark.dataset.weight = shown[index];
       mark.setAttribute("aria-label", sentence(WORDS.patch, {

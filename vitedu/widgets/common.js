@@ -32,12 +32,24 @@ function put(node, name, value) {
   if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
-// The part of a path that draws a square around a point. One path with many
-// squares is drawn much sooner than many squares of their own.
-function square(x, y, side) {
-  const [left, top, s] = [x - side / 2, y - side / 2, side].map((size) =>
-    Number(size.toFixed(5)));
-  return `M${left} ${top}h${s}v${s}h-${s}z`;
+// The path of a map of weights, a row for each query: in each place of side
+// `cell` a square whose area is the weight. One path with many squares is drawn
+// much sooner than many squares of their own.
+function weightSquares(rows, cell = 1) {
+  let path = "";
+  rows.forEach((weights, down) => weights.forEach((weight, right) => {
+    const side = 0.94 * Math.sqrt(weight);
+    const [x, y, s] = [right + (1 - side) / 2, down + (1 - side) / 2, side]
+      .map((size) => Number((cell * size).toFixed(5)));
+    path += `M${x} ${y}h${s}v${s}h-${s}z`;
+  }));
+  return path;
+}
+
+// A typed array in rows.
+function inRows(data, columns) {
+  return Array.from({ length: data.length / columns }, (_, row) =>
+    data.subarray(row * columns, (row + 1) * columns));
 }
 
 // What `svg` or `html` would make, written down only. It takes much less time

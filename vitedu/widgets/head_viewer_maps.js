@@ -5,7 +5,7 @@
 const MOST_NAMED = 12;
 
 function headMap({ row, queries, keys, words, targets }, head) {
-  const squares = Array.from({ length: queries * keys }, () => svg("rect"));
+  const squares = svg("path", { class: "squares" });
   const lines = Array.from({ length: queries }, (_, query) => svg("rect", {
     class: "map-row", y: query, width: keys, height: 1,
   }));
@@ -27,7 +27,7 @@ function headMap({ row, queries, keys, words, targets }, head) {
     },
     ...names,
     svg("rect", { class: "paper", width: keys, height: queries }),
-    svg("g", { class: "squares" }, ...squares), mark,
+    squares, mark,
     svg("g", {}, ...lines),
   );
   let drawn;
@@ -39,14 +39,9 @@ function headMap({ row, queries, keys, words, targets }, head) {
     mark.style.transform = `translate(0, ${query}px)`;
     if (drawn === layer) return;
     drawn = layer;
-    squares.forEach((square, at) => {
-      const [down, right] = [Math.floor(at / keys), at % keys];
-      const side = 0.94 * Math.sqrt(row(layer, head, down)[right]);
-      fill(square, {
-        x: right + (1 - side) / 2, y: down + (1 - side) / 2,
-        width: side, height: side,
-      }, []);
-    });
+    squares.setAttribute("d", weightSquares(
+      targets.map((_, down) => row(layer, head, down)),
+    ));
   }
   return { root, lines, update };
 }

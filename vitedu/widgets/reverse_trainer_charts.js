@@ -134,13 +134,7 @@ function mirrorMap(head) {
   );
 
   function update(weights, reads, mirror) {
-    let d = "";
-    for (let at = 0; at < weights.length; at++) {
-      const side = 0.96 * Math.sqrt(weights[at]);
-      if (side < 0.05) continue;
-      d += square(at % LENGTH + 0.5, Math.floor(at / LENGTH) + 0.5, side);
-    }
-    squares.setAttribute("d", d);
+    squares.setAttribute("d", weightSquares(inRows(weights, LENGTH)));
     reads.forEach((id, place) => {
       write(read[place], letterOf(id));
       write(asking[place], letterOf(id));

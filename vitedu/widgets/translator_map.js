@@ -34,11 +34,7 @@ function translatorMap(pick) {
       viewBox: [-left, -top, ...size].join(" "),
     },
     draft("rect", { class: "paper", width, height }),
-    draft("path", {
-      class: "squares", d: rows.map((row, down) => Array.from(row,
-        (weight, right) => square(middle(right), middle(down),
-          0.94 * cell * Math.sqrt(weight))).join("")).join(""),
-    }),
+    draft("path", { class: "squares", d: weightSquares(rows, cell) }),
     draft("rect", {
       class: "map-mark", y: query * cell, width, height: cell,
     }),
