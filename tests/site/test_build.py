@@ -287,11 +287,13 @@ NEEDS = {
     "c": "from vitedu.c import X",
     "d": "def f():\n    from vitedu.widgets import D",
 }
+# A page of words, with a cell of code.
+FRONT = "# F\n\n```{code-cell} ipython3\n:tags: [a]\nimport vitedu.b\n```\n"
 
 
 @pytest.fixture
 def chapters(tmp_path):
-    """Write four chapters and the library that they import."""
+    """Write four chapters, a front page and the library they import."""
     for name, text in LIBRARY.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -301,6 +303,8 @@ def chapters(tmp_path):
         cells = [nbformat.v4.new_code_cell(code)]
         book = nbformat.v4.new_notebook(cells=cells)
         nbformat.write(book, tmp_path / "chapters" / f"{name}.ipynb")
+    (tmp_path / "book/f.md").write_text(FRONT)
+    (tmp_path / "book/words.md").write_text("# Words alone")
     return tmp_path
 
 
@@ -308,15 +312,15 @@ def chapters(tmp_path):
     ("changed", "again"),
     [
         ("vitedu/a.py", "a"),
-        ("vitedu/b.py", "ab"),
+        ("vitedu/b.py", "abf"),
         ("vitedu/c.py", "c"),
-        ("vitedu/__init__.py", "abcd"),
+        ("vitedu/__init__.py", "abcdf"),
         ("vitedu/widgets/d.py", "d"),
         ("vitedu/widgets/d.js", "d"),
         ("vitedu/widgets/e.py", ""),
         ("vitedu/widgets/e.js", ""),
         ("book/data/x.json", "c"),
-        ("constraints.txt", "abcd"),
+        ("constraints.txt", "abcdf"),
     ],
 )
 def test_a_change_executes_the_chapters_that_import_it(
@@ -325,22 +329,25 @@ def test_a_change_executes_the_chapters_that_import_it(
     build = chapters / "_build"
     drop_stale(chapters, build)
     cache = get_cache(build / KEPT)
-    for path in sorted(chapters.glob("chapters/*.ipynb")):
-        executed = nbformat.read(path, as_version=4)
+    pages = [*chapters.glob("chapters/*.ipynb"), chapters / "book/f.md"]
+    for path in pages:
+        cells = [nbformat.v4.new_code_cell(path.read_text())]
+        executed = nbformat.v4.new_notebook(cells=cells)
         cache.cache_notebook_bundle(
             CacheBundleIn(executed, str(path)), check_validity=False
         )
     drop_stale(chapters, build)
-    assert len(cache.list_cache_records()) == len(NEEDS)
+    assert len(cache.list_cache_records()) == len(pages)
     with (chapters / changed).open("a") as file:
         file.write("\n")
     drop_stale(chapters, build)
     left = {Path(r.uri).stem for r in cache.list_cache_records()}
-    assert left == NEEDS.keys() - set(again)
+    assert left == {path.stem for path in pages} - set(again)
 
 
 def test_a_page_is_read_again_when_its_library_has_changed(chapters):
     names = {f"chapters/{name}" for name in NEEDS}
+    names |= {"book/f", "book/words"}
     app = SimpleNamespace(srcdir=chapters, outdir=chapters / "_build/html")
     env = SimpleNamespace(found_docs=names)
     # Sphinx reads what is new by itself.
@@ -348,7 +355,7 @@ def test_a_page_is_read_again_when_its_library_has_changed(chapters):
     assert look_at_cache(app, env, set(), set(), set()) == []
     (chapters / "vitedu/b.py").write_text("changed = True")
     again = look_at_cache(app, env, set(), set(), set())
-    assert sorted(again) == ["chapters/a", "chapters/b"]
+    assert sorted(again) == ["book/f", "chapters/a", "chapters/b"]
 
 
 def test_a_site_with_an_address_names_it(book, browser):

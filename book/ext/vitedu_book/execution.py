@@ -2,13 +2,15 @@
 
 MyST-NB executes a chapter when its own code has changed. What it imports, and
 the files that it reads, count here as well: what MyST-NB keeps of a chapter
-is dropped when one of them has changed.
+is dropped when one of them has changed. So it is with the other pages that
+have code, such as the front page.
 """
 
 import ast
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from functools import cache
@@ -19,7 +21,10 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
 
-CHAPTERS = "chapters/*.ipynb"
+CHAPTERS, PAGES = "chapters/*.ipynb", "book/**/*.md"
+CELL = re.compile(
+    r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE
+)
 KEPT = ".jupyter_cache"
 STATES = "executed.json"
 
@@ -66,11 +71,11 @@ def drop_stale(root: Path, build: Path) -> dict[Path, str]:
     in every build from then on.
 
     Returns:
-        For each chapter a digest of the files that it depends on.
+        For each page with code a digest of the files that it depends on.
     """
     folder, file = build / KEPT / "executed", build / STATES
     before = _read(file) or {}
-    states = {path: _digest(root, path) for path in root.glob(CHAPTERS)}
+    states = {path: _digest(root, path) for path in _executed(root)}
     now = {str(path): state for path, state in states.items()}
     cache, known = get_cache(build / KEPT), set()
     for record in cache.list_cache_records():
@@ -87,6 +92,14 @@ def drop_stale(root: Path, build: Path) -> dict[Path, str]:
     build.mkdir(exist_ok=True)
     file.write_text(json.dumps(now, indent=1), encoding="utf-8")
     return states
+
+
+def _executed(root: Path) -> Iterator[Path]:
+    """Yield the chapters, and the other pages that have code."""
+    yield from root.glob(CHAPTERS)
+    for path in root.glob(PAGES):
+        if CELL.search(path.read_text(encoding="utf-8")):
+            yield path
 
 
 def _read(path: Path) -> dict | None:
@@ -138,14 +151,18 @@ def depends_on(root: Path, chapter: Path) -> set[Path]:
 
 
 def _code_of(chapter: Path) -> str:
-    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
-    lines = [
-        line
-        for cell in cells
-        if cell["cell_type"] == "code"
-        for line in [*"".join(cell["source"]).splitlines(), ""]
-    ]
-    return "\n".join(x for x in lines if not x.startswith(("%", "!")))
+    text = chapter.read_text(encoding="utf-8")
+    if chapter.suffix == ".md":
+        cells = CELL.findall(text)
+    else:
+        cells = [
+            "".join(cell["source"])
+            for cell in json.loads(text)["cells"]
+            if cell["cell_type"] == "code"
+        ]
+    lines = [line for cell in cells for line in [*cell.splitlines(), ""]]
+    # Neither magic, nor the options of a cell in Markdown.
+    return "\n".join(x for x in lines if not x.startswith(("%", "!", ":")))
 
 
 @cache
