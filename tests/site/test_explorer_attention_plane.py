@@ -175,8 +175,8 @@ def test_points_are_drawn_where_they_are(show):
     centres = "node.cx.baseVal, node.cy.baseVal"
     corners = "node.x.baseVal, node.y.baseVal"
     for marks, where, points, shift in (
-        (".key", centres, keys, 0),
-        (".value", corners, values, 6),
+        (".plane .key", centres, keys, 0),
+        (".plane .value", corners, values, 6),
     ):
         drawn = page.locator(marks).evaluate_all(places.format(where))
         # 320 wide from -4.4 to 4.4; down is the other way.

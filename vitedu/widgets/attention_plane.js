@@ -8,18 +8,22 @@ const WORDS = {
   play: "Play",
   pause: "Pause",
   lookTitle: "Where the query looks",
-  lookNote: "The arrow is the query, each dot a key. The more a key points "
-    + "the arrow's way, the more weight it gets, and the thicker its line.",
+  lookNote: "The more a key points the query's way, the more weight it gets, "
+    + "and the thicker its line.",
   lookPicture: "A query arrow among numbered keys; a line to each key shows "
     + "its weight.",
   outTitle: "What comes out",
-  outNote: "Each square is the value of a key. The diamond is their weighted "
-    + "mean, the output. Dashed: the mean with equal weights.",
+  outNote: "Each key has a value. The output is the mean of the values, each "
+    + "counted by its key's weight.",
   outPicture: "The numbered values and the output, which moves towards the "
     + "values with the most weight.",
   weightsTitle: "The weights",
   weightsNote: "How the query shares its attention among the keys. Together "
     + "the weights make 1.",
+  signs: {
+    query: "query", key: "key", value: "value", output: "output",
+    mean: "plain mean",
+  },
   key: "key {number}",
   word: "“{word}”",
   reading: "Most weight: {key} ({weight}). Output: ({x}, {y}).",
@@ -32,6 +36,16 @@ const SIDE = 320;
 const MAX_LENGTH = 4;
 const DEGREES_PER_SECOND = 6;
 const THICKEST = 14;
+// What stands for what, around (0, 0).
+const SIGNS = {
+  query: () => svg("path", { class: "tip", d: "M13 0L-10 10L-5 0L-10 -10z" }),
+  key: () => svg("circle", { class: "key", r: 6 }),
+  value: () => svg("rect", {
+    class: "value", x: -6, y: -6, width: 12, height: 12,
+  }),
+  output: () => svg("path", { class: "output", d: "M0 -11L11 0L0 11L-11 0z" }),
+  mean: () => svg("circle", { class: "mean", r: 8 }),
+};
 
 const across = (x) => (SIDE * (x + REACH)) / (2 * REACH);
 const down = (y) => (SIDE * (REACH - y)) / (2 * REACH);
@@ -64,16 +78,22 @@ const namesOf = (points, names) => points.map(([x, y], i) => {
   });
 });
 
+function legend(...names) {
+  return html("p", { class: "signs" }, ...names.map((name) => html("span", {},
+    svg("svg", { viewBox: "-13 -13 26 26", "aria-hidden": "true" },
+      SIGNS[name]()),
+    WORDS.signs[name])));
+}
+
 function lookPlane(keys, names, onDrag) {
   const lines = keys.map(() => svg("path", { class: "key-line" }));
   const arrow = svg("path", { class: "query" });
-  const tip = svg("path", { class: "tip", d: "M13 0L-10 10L-5 0L-10 -10z" });
+  const tip = SIGNS.query();
   const handle = svg("circle", { class: "handle", r: 24 });
   const root = plane(
     WORDS.lookPicture, ...lines,
-    ...keys.map(([x, y]) => svg("circle", {
-      class: "key", cx: across(x), cy: down(y), r: 6,
-    })),
+    ...keys.map(([x, y]) =>
+      fill(SIGNS.key(), { cx: across(x), cy: down(y) }, [])),
     arrow, tip, ...namesOf(keys, names), handle,
   );
   handle.addEventListener("pointerdown", (event) => {
@@ -103,18 +123,14 @@ function lookPlane(keys, names, onDrag) {
 
 function outPlane(values, names) {
   const lines = values.map(() => svg("path", { class: "value-line" }));
-  const output = svg("path", {
-    class: "output", d: "M0 -11L11 0L0 11L-11 0z",
-  });
+  const output = SIGNS.output();
   const alike = attend([0, 0], values, values).output;
   const root = plane(
     WORDS.outPicture, ...lines,
-    ...values.map(([x, y]) => svg("rect", {
-      class: "value", x: across(x) - 6, y: down(y) - 6, width: 12, height: 12,
-    })),
-    svg("circle", {
-      class: "mean", cx: across(alike[0]), cy: down(alike[1]), r: 8,
-    }),
+    ...values.map(([x, y]) => fill(
+      SIGNS.value(), { x: across(x) - 6, y: down(y) - 6 }, [],
+    )),
+    fill(SIGNS.mean(), { cx: across(alike[0]), cy: down(alike[1]) }, []),
     output, ...namesOf(values, names),
   );
   function show(point, weights) {
@@ -221,7 +237,8 @@ function render({ model, el }) {
   frame.root.append(
     html("div", { class: "panels" },
       panel(
-        "look", titled(WORDS.lookTitle), noted(WORDS.lookNote), look.root,
+        "look", titled(WORDS.lookTitle), noted(WORDS.lookNote),
+        legend("query", "key"), look.root,
       ),
       html("div", { class: "vitedu-controls" },
         direction.root, length.root, html("div", {}, toggle)),
@@ -230,7 +247,8 @@ function render({ model, el }) {
         bars.root,
       ),
       panel(
-        "out", titled(WORDS.outTitle), noted(WORDS.outNote), out.root,
+        "out", titled(WORDS.outTitle), noted(WORDS.outNote),
+        legend("value", "output", "mean"), out.root,
       )),
     ...frame.reading,
   );
