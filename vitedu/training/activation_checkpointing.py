@@ -28,7 +28,7 @@ def recompute_blocks(model: nn.Module) -> None:
         TypeError: `model` is no module.
         ValueError: It holds no such block.
 
-    Source: Chen et al. 2016, section 3; here each block is a segment.
+    Source: Chen et al. 2016, section 4.1; here each block is a segment.
 
     >>> from vitedu.config import ViTConfig
     >>> from vitedu.vit import VisionTransformer
