@@ -45,7 +45,7 @@ def _make_parameters() -> NumberExercise:
         "parameters",
         hints=(
             "How many numbers go in for one patch, and how many come out?",
-            "A patch has 16 x 16 pixels, and a pixel three colours. Does "
+            "A patch has 16 × 16 pixels, and a pixel three colours. Does "
             "the matrix know which patch it meets?",
             "A linear map has a weight for each pair of a number that goes "
             "in and one that comes out, and a bias for each that comes out. "
@@ -165,7 +165,7 @@ def _make_colour_patches() -> FunctionExercise:
     for name, channels, sides, patch_size in (
         ("grey images", 1, (6, 8), (2, 2)),
         ("colour images", 3, (6, 8), (2, 2)),
-        ("patches of 2 x 3", 3, (6, 12), (2, 3)),
+        ("patches of 2 × 3", 3, (6, 12), (2, 3)),
     ):
         images = torch.randn(2, channels, *sides, generator=generator)
         cases[name] = (images, *patch_size)
@@ -173,8 +173,8 @@ def _make_colour_patches() -> FunctionExercise:
         "11.3",
         "colour patches",
         hints=(
-            "Cut a tiny image by hand: two colours, 2 x 4 pixels, counted "
-            "from 0, in patches of 2 x 2. Which numbers should stand in row "
+            "Cut a tiny image by hand: two colours, 2 × 4 pixels, counted "
+            "from 0, in patches of 2 × 2. Which numbers should stand in row "
             "0, and which do?",
             "After the two calls of `unfold` nothing is wrong yet. Print "
             "the shape and say what each of the six axes is. Which of them "

@@ -52,15 +52,15 @@ def _make_position_weights() -> NumberExercise:
             "second token in front.",
         ),
         right=578 * width,
-        why="24 x 24 = 576 patches and 2 tokens in front, 768 numbers each.",
+        why="24 × 24 = 576 patches and 2 tokens in front, 768 numbers each.",
         wrong={
             576 * width: "these are the rows of the patches. Who else gets a "
             "position?",
             577 * width: "that is with one token in front of the patches; "
             "count them again.",
-            198 * width: "that is the table for 224 x 224 pixels.",
+            198 * width: "that is the table for 224 × 224 pixels.",
             197
-            * width: "that is the table for 224 x 224 pixels, and with one "
+            * width: "that is the table for 224 × 224 pixels, and with one "
             "token in front.",
             578: "these are the rows. How many numbers has a row?",
             26 * width: "24 is one side of the grid.",

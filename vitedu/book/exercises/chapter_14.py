@@ -78,10 +78,10 @@ num_tokens = NumberExercise(
         "Count the patches along one side. What stands in front of them all?",
     ),
     right=197,
-    why="14 x 14 = 196 patches and the class token.",
+    why="14 × 14 = 196 patches and the class token.",
     wrong={
         196: "these are the patches; who else sits in the sequence?",
-        256: "that is the size of a patch in pixels, 16 x 16.",
+        256: "that is the size of a patch in pixels, 16 × 16.",
         14: "that is one side of the grid.",
         15: "that is one side of the grid and a token.",
         768: "that is the width of a token, not their number.",

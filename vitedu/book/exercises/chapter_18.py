@@ -53,7 +53,7 @@ image_side = NumberExercise(
     right=384,
     why="144 of the 145 positions are patches, 12 by 12, of 32 pixels each.",
     wrong={
-        224: "that is the usual size, but 7 x 7 patches would make 50 "
+        224: "that is the usual size, but 7 × 7 patches would make 50 "
         "positions.",
         145 * 32: "that is as if all positions stood in one row.",
         144 * 32: "that is as if all patches stood in one row.",
