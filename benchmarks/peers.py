@@ -1,35 +1,16 @@
 """The same networks as other libraries write them, to be timed beside ours."""
 
 import importlib.util
-import re
 from collections.abc import Callable
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from vitedu.config import TransformerConfig, ViTConfig
+from vitedu.data.augmentation import let_torchvision_load
 
-
-def _declare_torchvision_operators() -> torch.library.Library | None:
-    """Let a torchvision built for CUDA load beside a CPU build of PyTorch.
-
-    The libraries import it, though a ViT needs none of its operators: that
-    they exist is enough.
-    """
-    found = importlib.util.find_spec("torchvision")
-    if found is None or torch.version.cuda is not None:
-        return None
-    file = Path(found.submodule_search_locations[0], "_meta_registrations.py")
-    library = torch.library.Library("torchvision", "DEF")
-    pattern = r'(?:torchvision::|register_meta\(")(\w+)'
-    for name in set(re.findall(pattern, file.read_text("utf-8"))):
-        library.define(f"{name}(Tensor x) -> Tensor")
-    return library
-
-
-# Kept alive: the operators go with it.
-_OPERATORS = _declare_torchvision_operators()
+# timm loads torchvision, of which a ViT needs nothing.
+let_torchvision_load()
 
 
 def vision_transformers(

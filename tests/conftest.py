@@ -16,7 +16,13 @@ typechecked.switch_on()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let nbmake leave its chapters to the site's build."""
+    """Let nbmake leave its chapters to the site's build.
+
+    And let Hugging Face load torchvision, which it does where there is one.
+    """
+    from vitedu.data.augmentation import let_torchvision_load
+
+    let_torchvision_load()
     if not config.getoption("nbmake", default=False):
         return
     from caching_run import CachingRun

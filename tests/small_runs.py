@@ -16,7 +16,9 @@ from vitedu.data.sequences import pair_batches
 from vitedu.training.loop import accuracy
 from vitedu.vit import VisionTransformer
 
-CONFIG = TrainConfig(num_epochs=4, learning_rate=3e-3, label_smoothing=0.1)
+CONFIG = TrainConfig(
+    num_epochs=4, learning_rate=3e-3, label_smoothing=0.1, layer_decay=0.8
+)
 
 
 SIZES = {

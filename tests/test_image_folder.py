@@ -7,8 +7,10 @@ import torch
 from helpers import refuses
 from PIL import EpsImagePlugin, Image
 
+from vitedu.data.augmentation import augmentation
 from vitedu.data.image_folder import ImageFolder, train_and_validation
-from vitedu.data.photographs import preprocess, random_input, read_image
+from vitedu.data.normalisation import IMAGENET
+from vitedu.data.photographs import preprocess, read_image
 
 COLOURS = {"blue": (0, 0, 255), "green": (0, 255, 0), "red": (255, 0, 0)}
 
@@ -47,16 +49,24 @@ def test_classes_are_sorted_and_pictures_found(folder):
         assert image.mean() < 0
 
 
-def test_pictures_to_train_on_vary(folder):
-    data = ImageFolder(folder, 8, augment=True)
+@pytest.mark.parametrize("strength", ["light", "strong"])
+def test_pictures_to_train_on_vary(folder, strength):
+    path = folder / "blue" / "0.png"
     slope = torch.linspace(0, 255, 120).byte().repeat(90, 1).numpy()
-    Image.fromarray(slope).save(folder / "blue" / "0.png")
+    Image.fromarray(slope).save(path)
+    train, val = train_and_validation(
+        folder, 8, augment=strength, normalisation=IMAGENET
+    )
+    vary = augmentation(8, strength, normalisation=IMAGENET)
+    prepared = preprocess(read_image(path), 8, normalisation=IMAGENET)
+    for part in (train, val):
+        part.samples = [(path, 0)]
     torch.manual_seed(0)
-    first, again = data[0][0], data[0][0]
+    first, again = train[0][0], train[0][0]
     assert not torch.equal(first, again)
     torch.manual_seed(0)
-    expected = random_input(read_image(folder / "blue" / "0.png"), 8)
-    assert torch.equal(first, expected)
+    assert torch.equal(vary(read_image(path)), first)
+    assert torch.equal(val[0][0], prepared)
 
 
 def sides(folder, **options):
@@ -78,8 +88,6 @@ def test_a_split_takes_its_share_of_each_class(folder):
         assert sorted([*train, *val]) == whole
     assert sides(folder) == sides(folder)
     assert sides(folder) != sides(folder, seed=1)
-    train, val = train_and_validation(folder, 8)
-    assert (train.augment, val.augment) == (True, False)
 
 
 def test_a_folder_of_its_own_to_validate(folder, tmp_path_factory):

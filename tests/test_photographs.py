@@ -21,7 +21,6 @@ from vitedu.data.photographs import (
     Normalisation,
     photograph,
     preprocess,
-    random_input,
     rgb_pixels,
 )
 
@@ -218,40 +217,3 @@ def test_a_turned_photograph_is_turned_back():
 def test_who_has_another_number_of_channels_is_sent_to_rgb_pixels():
     with refuses(ValueError, "rgb_pixels gives for any image; got (1, 427, "):
         preprocess(CHINA[:1])
-
-
-def test_a_random_part_has_its_shares():
-    """A slope tells what was cut out: its own slope is flatter."""
-    height, width, size = 120, 160, 40
-    pixels = torch.zeros(3, height, width)
-    pixels[0] = torch.linspace(0, 1, width)
-    pixels[1] = torch.linspace(0, 1, height)[:, None]
-    torch.manual_seed(0)
-    areas, ratios, mirrored, edges = [], [], [], []
-    for _ in range(300):
-        part = random_input(pixels, size, smallest=0.3, normalisation=RAW)
-        assert part.shape == (3, size, size)
-        across = (part[0, 20, 30] - part[0, 20, 10]).item() / 20 * size
-        down = (part[1, 30, 20] - part[1, 10, 20]).item() / 20 * size
-        areas.append(abs(across) * down)
-        if abs(across) < 0.98 and down < 0.98:
-            ratios.append(abs(across) * width / (down * height))
-        mirrored.append(across < 0)
-        edges.append(part[0].min().item())
-    assert 0.28 < min(areas) < 0.35
-    assert 0.9 < max(areas) < 1.02
-    assert 0.72 < min(ratios) < 0.8
-    assert 1.25 < max(ratios) < 1.37
-    assert 120 < sum(mirrored) < 180
-    assert min(edges) < 0.01
-    assert max(edges) > 0.3
-    torch.manual_seed(5)
-    first = random_input(pixels, size)
-    torch.manual_seed(5)
-    again = random_input(pixels, size, normalisation=RAW)
-    assert_all_close((first,), (again * 2 - 1,), 1e-6)
-
-
-def test_a_random_part_of_one_pixel():
-    found = random_input(torch.full((3, 1, 1), 0.25), 4, normalisation=RAW)
-    assert_all_close((found,), (torch.full((3, 4, 4), 0.25),), 1e-6)

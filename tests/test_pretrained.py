@@ -16,6 +16,7 @@ from scipy.ndimage import zoom
 from scipy.special import erf
 
 from vitedu.config import ViTConfig
+from vitedu.data.normalisation import Normalisation
 from vitedu.pretrained.models import config_of, load_vit, save_vit
 from vitedu.training.checkpoints import (
     FORMAT,
@@ -775,6 +776,40 @@ def test_damaged_names_of_classes_are_refused(tmp_path, names):
     tensors, facts = read_checkpoint(path)
     write_checkpoint(path, tensors, facts | {"class_names": names})
     rule = f"path must be a whole save_vit file, got {path}: class_names"
+    with refuses(ValueError, rule):
+        load_vit(path, config_of(path))
+
+
+def test_the_normalisation_goes_with_a_model(tmp_path):
+    path = tmp_path / "model.safetensors"
+    model = VisionTransformer(replace(CONFIG, num_classes=3))
+    save_vit(path, model)
+    assert load_vit(path, model.config).normalisation is None
+    model.normalisation = Normalisation((0.1, 0.2, 0.3), (1, 0.25, 2.0))
+    save_vit(path, model)
+    for options in ({}, {"new_head": True}):
+        loaded = load_vit(path, config_of(path), **options)
+        assert loaded.normalisation == model.normalisation
+    model.normalisation = (0.5, 0.5)
+    with refuses(TypeError, "normalisation must be a Normalisation, got tup"):
+        save_vit(path, model)
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (3, ""),
+        ({"mean": [0.5, 0.5, 0.5]}, ""),
+        ({"mean": [0.5], "std": [1, 1, 1]}, "mean must be (red, green, blue)"),
+        ({"mean": [0, 0, 0], "std": [1, 0, 1]}, "std[1] must be above 0"),
+    ],
+)
+def test_a_damaged_normalisation_is_refused(tmp_path, found, message):
+    path = tmp_path / "model.safetensors"
+    save_vit(path, VisionTransformer(replace(CONFIG, num_classes=3)))
+    tensors, facts = read_checkpoint(path)
+    write_checkpoint(path, tensors, facts | {"normalisation": found})
+    rule = f"path must be a whole save_vit file, got {path}: {message}"
     with refuses(ValueError, rule):
         load_vit(path, config_of(path))
 

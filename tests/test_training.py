@@ -25,7 +25,9 @@ from vitedu.config import TrainConfig, TransformerConfig
 from vitedu.data.digits import batches, digits
 from vitedu.training.checkpoints import read_checkpoint
 from vitedu.training.loop import History, accuracy, fit
+from vitedu.training.parameter_groups import parameter_groups
 from vitedu.transformer import Transformer
+from vitedu.vit import VisionTransformer
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +127,124 @@ def decayed(model, *batch, **fields):
     whole = {name: (p == 1).all() for name, p in model.named_parameters()}
     assert all(shrunk[name] != whole[name] for name in shrunk)
     return {name for name in shrunk if shrunk[name]}
+
+
+def test_probabilities_are_targets_too():
+    """Those of one class each are its number; others, an entropy."""
+    config = TrainConfig(num_epochs=11, label_smoothing=0.2, accumulation=2)
+    model, loader, inputs, targets = linear_problem()
+    twin, *_ = linear_problem()
+    mixed = nn.functional.one_hot(targets, 3).double()
+    pairs = DataLoader(TensorDataset(inputs, mixed), batch_size=7)
+    expected, found = fit(model, loader, config), fit(twin, pairs, config)
+    assert found.loss == pytest.approx(expected.loss, rel=1e-12)
+    torch.testing.assert_close(twin.weight, model.weight, rtol=0, atol=1e-12)
+    mixed = 0.3 * mixed + 0.7 * mixed.roll(1, 0)
+    log_p = twin(inputs).log_softmax(dim=-1)
+    loss = -(mixed * log_p).sum(dim=-1).mean().item()
+    pairs = DataLoader(TensorDataset(inputs, mixed.float()), batch_size=7)
+    config = TrainConfig(num_epochs=1, warmup=0.99, learning_rate=1e-30)
+    pairs = DataLoader(TensorDataset(inputs, mixed.float()), batch_size=2)
+    assert fit(twin, pairs, config).loss == [pytest.approx(loss, rel=1e-6)]
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "pad_id", "error", "message"),
+    [
+        (
+            [[0.5, 0.5, 0.5]],
+            None,
+            ValueError,
+            "targets must be at least 0 and add up to 1 if they are "
+            "probabilities, got a lowest of 0.5 and sums from 1.5 to 1.5",
+        ),
+        (
+            [[-0.5, 0.5, 1.0]],
+            None,
+            ValueError,
+            "got a lowest of -0.5 and sums from 1 to 1",
+        ),
+        (
+            [[0.5, 0.5]],
+            None,
+            ValueError,
+            "targets must have the axes of the logits, (1, 3), got (1, 2)",
+        ),
+        (
+            [[1.0, 0.0, 0.0]],
+            0,
+            TypeError,
+            "targets must be integers where the config has a pad_id, got "
+            "torch.float32",
+        ),
+    ],
+)
+def test_targets_that_are_no_probabilities(
+    probabilities, pad_id, error, message
+):
+    batch = torch.ones(1, 5).double(), torch.tensor(probabilities)
+    loader = DataLoader([batch], batch_size=None)
+    config = TrainConfig(num_epochs=11, pad_id=pad_id)
+    with refuses(error, message):
+        fit(linear_problem()[0], loader, config)
+
+
+LAYERS = {
+    "cls_token": 3,
+    "pos_embed.weight": 3,
+    "patch_embed.proj.bias": 3,
+    "blocks.0.norm1.weight": 2,
+    "blocks.0.attn.qkv.weight": 2,
+    "blocks.1.mlp.fc2.weight": 1,
+    "norm.bias": 0,
+    "head.weight": 0,
+}
+
+
+class Still(VisionTransformer):
+    """Answers always the same, so that nothing but decay moves a weight."""
+
+    def forward(self, images):
+        return 0 * super().forward(images)
+
+
+def test_layers_far_from_the_head_learn_slowly():
+    """The rates by name, and steps whose length follows them."""
+    model = Still(make_model(num_channels=3).config)
+    config = TrainConfig(
+        num_epochs=4,
+        learning_rate=0.1,
+        weight_decay=0.01,
+        decay_all=True,
+        layer_decay=0.5,
+    )
+    rates = {
+        id(parameter): group["lr"]
+        for group in parameter_groups(model, config)
+        for parameter in group["params"]
+    }
+    assert rates.keys() == {id(p) for p in model.parameters()}
+    for parameter in model.parameters():
+        nn.init.ones_(parameter)
+    batch = torch.ones(3, 3, 8, 8), torch.tensor([0, 1, 2])
+    history = fit(model, DataLoader([batch] * 5, batch_size=None), config)
+    assert 0.05 < max(history.learning_rate) <= 0.1
+    fastest = model.head.weight.log().mean().item()
+    assert fastest < -1e-3
+    for name, layer in LAYERS.items():
+        parameter = model.get_parameter(name)
+        assert rates[id(parameter)] == 0.1 * 0.5**layer, name
+        slow = parameter.log().mean().item()
+        assert slow == pytest.approx(fastest * 0.5**layer, rel=0.01), name
+
+
+def test_layers_differ_only_in_what_has_blocks():
+    model, loader, *_ = linear_problem()
+    with refuses(
+        ValueError,
+        "layer_decay must be 1 for a model without blocks, got a Linear",
+    ):
+        fit(model, loader, TrainConfig(num_epochs=11, layer_decay=0.9))
 
 
 BLOCK = {"attn.qkv", "attn.proj", "mlp.fc1", "mlp.fc2"}

@@ -69,10 +69,12 @@ from vitedu.book import (
     proofs,
 )
 from vitedu.data import (
+    augmentation,
     canvases,
     digits,
     image_folder,
     letters,
+    normalisation,
     numerals,
     photographs,
     sequences,
@@ -86,7 +88,9 @@ from vitedu.training import (
     devices,
     distributed,
     evaluation,
+    fine_tuning,
     loop,
+    parameter_groups,
 )
 
 
@@ -165,6 +169,7 @@ PAIRS = sequences.Pairs(
     tgt_vocabulary=LETTERS,
 )
 LOADER = DataLoader(TensorDataset(torch.eye(4), torch.arange(4)), batch_size=2)
+PICTURES = DataLoader(TensorDataset(draw(2, 3, 6, 9), torch.arange(2)))
 RECIPE = config.TrainConfig(num_epochs=3)
 # A warm-up of one step of ten, of less; more steps than a float counts.
 TOO_FEW_STEPS = [replace(RECIPE, num_epochs=n, warmup=0.1) for n in (5, 1)]
@@ -1059,16 +1064,16 @@ CALLS = {
         patches.PatchEmbed((6, 9), 3, 3, WIDTH),
         images=(IMAGES, values(None, 3, IMAGES[0], IMAGES[:, :2])),
     ),
-    "data.photographs.Normalisation": call(
-        photographs.Normalisation,
+    "data.normalisation.Normalisation": call(
+        normalisation.Normalisation,
         mean=((0.5, 0.5, 0.5), both(items(number()), values((0.5, 0.5)))),
         std=((0.5, 0.5, 0.5), items(number(above=0))),
     ),
-    "data.photographs.Normalisation.apply": call(
-        photographs.IMAGENET.apply, pixels=(draw(3, 5, 7), picture())
+    "data.normalisation.Normalisation.apply": call(
+        normalisation.IMAGENET.apply, pixels=(draw(3, 5, 7), picture())
     ),
-    "data.photographs.Normalisation.undo": call(
-        photographs.IMAGENET.undo, images=(draw(3, 5, 7), picture())
+    "data.normalisation.Normalisation.undo": call(
+        normalisation.IMAGENET.undo, images=(draw(3, 5, 7), picture())
     ),
     "data.photographs.photograph": call(
         photographs.photograph,
@@ -1077,27 +1082,31 @@ CALLS = {
     "data.photographs.read_image": call(
         photographs.read_image, path=("/nowhere/file", not_a(str))
     ),
-    "data.photographs.random_input": call(
-        photographs.random_input,
-        pixels=(
-            draw(3, 5, 7),
-            both(floats(0), values(draw(3, 5, 7) * 3, draw(3, 0, 7))),
-        ),
+    "data.augmentation.augmentation": call(
+        augmentation.augmentation,
         image_size=(4, size()),
-        smallest=(0.08, number(above=0, below=1)),
-        normalisation=(photographs.IMAGENET, not_a()),
+        strength=("strong", choice("light", "strong")),
+        normalisation=(normalisation.IMAGENET, not_a()),
+    ),
+    "data.augmentation.mixing_collate": call(
+        augmentation.mixing_collate,
+        num_classes=(3, size()),
+        alpha=(0.2, number(above=0)),
     ),
     "data.image_folder.ImageFolder": call(
         image_folder.ImageFolder,
         folder=("/nowhere", not_a(str)),
         image_size=(4, size()),
-        augment=(False, boolean()),
+        augment=("none", choice("none", "light", "strong")),
+        normalisation=(normalisation.IMAGENET, not_a()),
         classes=(None, not_a(tuple, list, type(None))),
     ),
     "data.image_folder.train_and_validation": call(
         image_folder.train_and_validation,
         folder=("/nowhere", not_a(str)),
         image_size=(4, size()),
+        augment=("none", choice("none", "light", "strong")),
+        normalisation=(normalisation.IMAGENET, not_a()),
         share=(0.2, number(above=0, below=1)),
         seed=(0, seed()),
     ),
@@ -1126,7 +1135,7 @@ CALLS = {
         ),
         image_size=(4, size()),
         crop_pct=(1.0, both(number(above=0), values(1.1, 1e-300))),
-        normalisation=(photographs.IMAGENET, not_a()),
+        normalisation=(normalisation.IMAGENET, not_a()),
     ),
     "book.figures.drawing": call(
         figures.drawing,
@@ -1297,6 +1306,27 @@ CALLS = {
         accumulation=(1, size()),
         precision=("float32", choice("float32", "bfloat16")),
         decay_all=(False, boolean()),
+        layer_decay=(0.5, both(number(above=0), values(1.5, 75))),
+    ),
+    "training.fine_tuning.with_image_size": call(
+        fine_tuning.with_image_size,
+        model=(VIT_MODEL, not_a()),
+        image_size=(VIT.image_size, both(pair(True), values(7))),
+    ),
+    "training.fine_tuning.freeze_all_but": call(
+        fine_tuning.freeze_all_but,
+        model=(vit.VisionTransformer(VIT), not_a()),
+        num_blocks=(1, both(size(), values(99))),
+    ),
+    "training.fine_tuning.frozen_features": call(
+        fine_tuning.frozen_features,
+        model=(VIT_MODEL, not_a()),
+        loader=(PICTURES, not_a()),
+    ),
+    "training.parameter_groups.parameter_groups": call(
+        parameter_groups.parameter_groups,
+        model=(VIT_MODEL, not_a()),
+        config=(RECIPE, not_a()),
     ),
     "training.devices.choose_device": call(
         devices.choose_device,
@@ -1308,6 +1338,10 @@ CALLS = {
     "training.distributed.sum_over_processes": call(
         distributed.sum_over_processes,
         number=(3, not_a(int, float)),
+        device=(torch.device("cpu"), not_a()),
+    ),
+    "training.distributed.process_group": call(
+        lambda device: distributed.process_group(device).__enter__(),
         device=(torch.device("cpu"), not_a()),
     ),
     "training.distributed.replicated": call(
@@ -1532,6 +1566,7 @@ EXEMPT = {
             "checked_batch",
             "check_classes",
             "check_logits",
+            "check_probabilities",
         )
     },
     "data.digits.Digits": RESULT,

@@ -476,6 +476,8 @@ class TrainConfig:
             biases and norms, that is, all with fewer than two axes; learned
             tokens and positions, known by their names; tables of embeddings,
             also where they serve as the output map.
+        layer_decay: Factor on the rate from each layer to the one below it,
+            in (0, 1], for fine-tuning: see `parameter_groups`.
 
     Raises:
         TypeError: A field has the wrong type.
@@ -503,9 +505,14 @@ class TrainConfig:
     accumulation: int = size(1)
     precision: Literal["float32", "bfloat16"] = "float32"
     decay_all: bool = False
+    layer_decay: float = number(1.0, above=0)
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.layer_decay > 1:
+            raise ValueError(
+                f"layer_decay must be at most 1, got {self.layer_decay}"
+            )
 
     @classmethod
     def digits(cls, **changes) -> Self:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -10,6 +11,7 @@ import torch
 import tyro
 
 from vitedu import require
+from vitedu.data.normalisation import ORIGINAL_VIT
 from vitedu.data.photographs import preprocess, read_image
 from vitedu.pretrained.models import config_of, load_vit
 from vitedu.training.devices import choose_device
@@ -24,8 +26,9 @@ def predict(
 ) -> list[dict[str, float]]:
     """Name what a model sees on pictures, and how sure it is.
 
-    Pictures are prepared as `ImageFolder` prepares them to validate. The
-    model is put into evaluation mode and stays in it.
+    Pictures are prepared as `ImageFolder` prepares them to validate, in the
+    size of the model's config and with its `normalisation`, `ORIGINAL_VIT`
+    if it has none. The model is put into evaluation mode and stays in it.
 
     Args:
         model: Knows its `class_names`, as one that `load_vit` has read.
@@ -57,10 +60,15 @@ def predict(
             "load_vit reads, got None"
         )
     like = next(model.parameters())
+    prepare = partial(
+        preprocess,
+        image_size=height,
+        normalisation=model.normalisation or ORIGINAL_VIT,
+    )
     model.eval()
     found = []
     for path in images:
-        image = preprocess(read_image(path), height)[None].to(like)
+        image = prepare(read_image(path))[None].to(like)
         with torch.no_grad():
             weights = model(image)[0].softmax(dim=-1)
         likeliest = weights.topk(min(top_k, len(weights)))

@@ -30,7 +30,8 @@ class VisionTransformer(nn.Module):
     Attributes are named as in timm: `patch_embed`, `cls_token`, `dist_token`,
     `reg_token`, `pos_embed`, `blocks`, `norm`, `fc_norm`, `pre_logits`,
     `head`, `head_dist`. A token or head that the config leaves out is None.
-    `class_names` are words for the classes, where they are known.
+    `class_names` are words for the classes, and `normalisation` is what the
+    pixels go through (`vitedu.data.normalisation`), where they are known.
 
     Args:
         config: Sizes, rates and choices.
@@ -51,6 +52,7 @@ class VisionTransformer(nn.Module):
     """
 
     class_names: tuple[str, ...] | None = None
+    normalisation: Any = None
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()

@@ -2,7 +2,9 @@
 
 import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -10,7 +12,9 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from vitedu import require
-from vitedu.data.photographs import preprocess, random_input, read_image
+from vitedu.data.augmentation import augmentation
+from vitedu.data.normalisation import ORIGINAL_VIT, Normalisation
+from vitedu.data.photographs import preprocess, read_image
 
 _SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 
@@ -28,8 +32,9 @@ class ImageFolder(Dataset):
     Args:
         folder: Holds the folders of the classes.
         image_size: Side of the square that each picture becomes.
-        augment: Whether pictures are varied at random by `random_input`;
-            otherwise `preprocess` prepares them.
+        augment: How much pictures are varied at random, by `augmentation`;
+            with "none", `preprocess` prepares them.
+        normalisation: As for `preprocess`.
         classes: The names, where they are known; None takes the folders.
 
     Raises:
@@ -37,6 +42,8 @@ class ImageFolder(Dataset):
             folder of a class without a picture. On reading: what is not a
             whole picture, with its path.
         FileNotFoundError: There is no such folder.
+        ModuleNotFoundError: torchvision is not installed, which `augment`
+            needs.
     """
 
     def __init__(
@@ -44,12 +51,14 @@ class ImageFolder(Dataset):
         folder: str | os.PathLike,
         image_size: int = 224,
         *,
-        augment: bool = False,
+        augment: Literal["none", "light", "strong"] = "none",
+        normalisation: Normalisation = ORIGINAL_VIT,
         classes: Sequence[str] | None = None,
     ) -> None:
         folder = require.path("folder", folder)
+        require.choice("augment", augment, ("none", "light", "strong"))
         require.positive_int("image_size", image_size)
-        require.boolean("augment", augment)
+        require.instance("normalisation", normalisation, Normalisation)
         if classes is not None:
             require.instance("classes", classes, tuple, list)
         if not folder.is_dir():
@@ -63,7 +72,7 @@ class ImageFolder(Dataset):
                 f"folder must hold folders named after {wanted}, got {folder} "
                 f"with {found}"
             )
-        self.image_size, self.augment = image_size, augment
+        self.prepare = _prepare(image_size, augment, normalisation)
         self.samples = []
         for name in found:
             paths = sorted(
@@ -86,14 +95,15 @@ class ImageFolder(Dataset):
         self, index: int
     ) -> tuple[Float[Tensor, "3 height width"], int]:
         path, number = self.samples[index]
-        prepare = random_input if self.augment else preprocess
-        return prepare(read_image(path), self.image_size), number
+        return self.prepare(read_image(path)), number
 
 
 def train_and_validation(
     folder: str | os.PathLike,
     image_size: int = 224,
     *,
+    augment: Literal["none", "light", "strong"] = "light",
+    normalisation: Normalisation = ORIGINAL_VIT,
     share: float = 0.2,
     seed: int = 0,
 ) -> tuple[ImageFolder, ImageFolder]:
@@ -105,25 +115,31 @@ def train_and_validation(
     Args:
         folder: Holds the folders of the classes, or ``train`` and ``val``.
         image_size: Side of the square that each picture becomes.
+        augment: How much those to train on are varied, as for `ImageFolder`.
+        normalisation: As for `preprocess`.
         share: Of the pictures of each class, how many are drawn, in (0, 1);
             one at least is left on both sides.
         seed: Which ones are drawn.
 
     Raises:
-        TypeError, ValueError, FileNotFoundError: As `ImageFolder`; fewer than
-            two classes; a class with a single picture where some are drawn.
+        TypeError, ValueError, FileNotFoundError, ModuleNotFoundError: As
+            `ImageFolder`; fewer than two classes; a class with a single
+            picture where some are drawn.
     """
     folder = require.path("folder", folder)
     require.number("share", share, above=0, below=1)
     require.seed("seed", seed)
     parts = folder / "train", folder / "val"
+    read = partial(
+        ImageFolder, image_size=image_size, normalisation=normalisation
+    )
     if all(part.is_dir() for part in parts):
-        train = ImageFolder(parts[0], image_size, augment=True)
-        val = ImageFolder(parts[1], image_size, classes=train.classes)
+        train = read(parts[0], augment=augment)
+        val = read(parts[1], classes=train.classes)
     else:
-        train = ImageFolder(folder, image_size, augment=True)
+        train = read(folder, augment=augment)
         val = copy.copy(train)
-        val.augment = False
+        val.prepare = _prepare(image_size, "none", normalisation)
         drawn = _drawn(train, share, seed)
         val.samples = [x for x in train.samples if x in drawn]
         train.samples = [x for x in train.samples if x not in drawn]
@@ -133,6 +149,16 @@ def train_and_validation(
             f"{folder} with {list(train.classes)}"
         )
     return train, val
+
+
+def _prepare(
+    image_size: int, augment: str, normalisation: Normalisation
+) -> Callable[[Tensor], Tensor]:
+    if augment == "none":
+        return partial(
+            preprocess, image_size=image_size, normalisation=normalisation
+        )
+    return augmentation(image_size, augment, normalisation=normalisation)
 
 
 def _drawn(data: ImageFolder, share: float, seed: int) -> set[tuple]:

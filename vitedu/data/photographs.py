@@ -1,8 +1,7 @@
 """Photographs: six to work with, and the way from any image to a model."""
 
 import os
-from dataclasses import dataclass
-from math import floor, sqrt
+from math import floor
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -14,6 +13,22 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from vitedu import require
+from vitedu.data.normalisation import (
+    IMAGENET,
+    ORIGINAL_VIT,
+    Normalisation,
+)
+
+__all__ = [
+    "IMAGENET",
+    "ORIGINAL_VIT",
+    "PHOTOGRAPHS",
+    "Normalisation",
+    "photograph",
+    "preprocess",
+    "read_image",
+    "rgb_pixels",
+]
 
 Name = Literal["china", "flower", "astronaut", "cat", "coffee", "rocket"]
 PHOTOGRAPHS: tuple[str, ...] = get_args(Name)
@@ -22,68 +37,6 @@ _FOLDER = Path(__file__).parent
 # Pillow's readers that need no other program.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
-
-
-@dataclass(frozen=True)
-class Normalisation:
-    """Shift and scale each colour: (pixels - mean) / std.
-
-    A model has to get the numbers it was trained with. `ORIGINAL_VIT` belongs
-    to the weights of the Vision Transformer's authors, `IMAGENET` to most
-    other networks trained on ImageNet.
-
-    Attributes:
-        mean: Of red, green and blue, for pixels in [0, 1].
-        std: Standard deviation of each, above 0.
-
-    Raises:
-        TypeError, ValueError: Not three numbers each, or a `std` that is not
-            above 0.
-
-    Source: 0.5 as in the code of Dosovitskiy et al. 2021 (pixels in [-1, 1]);
-        ImageNet's numbers as in torchvision's reference training.
-    """
-
-    mean: tuple[float, float, float]
-    std: tuple[float, float, float]
-
-    def __post_init__(self) -> None:
-        for name, value in (("mean", self.mean), ("std", self.std)):
-            if not isinstance(value, tuple) or len(value) != 3:
-                raise TypeError(
-                    f"{name} must be (red, green, blue), got {value!r}"
-                )
-        for i in range(3):
-            require.number(f"mean[{i}]", self.mean[i])
-            require.number(f"std[{i}]", self.std[i], above=0)
-
-    def apply(
-        self, pixels: Float[Tensor, "*batch 3 height width"]
-    ) -> Float[Tensor, "*batch 3 height width"]:
-        """Normalise pixels in [0, 1]."""
-        mean, std = self._constants("pixels", pixels)
-        return (pixels - mean) / std
-
-    def undo(
-        self, images: Float[Tensor, "*batch 3 height width"]
-    ) -> Float[Tensor, "*batch 3 height width"]:
-        """Return the pixels in [0, 1], as a picture shows them."""
-        mean, std = self._constants("images", images)
-        return images * std + mean
-
-    def _constants(self, name: str, images: Tensor) -> tuple[Tensor, Tensor]:
-        require.floating(name, images)
-        if images.ndim < 3 or images.shape[-3] != 3:
-            raise ValueError(
-                f"{name} must end in the axes (3, height, width), "
-                f"got shape {tuple(images.shape)}"
-            )
-        mean, std = images.new_tensor([self.mean, self.std])[..., None, None]
-        return mean, std
-
-
-ORIGINAL_VIT = Normalisation((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
-IMAGENET = Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))
 
 
 def photograph(name: Name) -> Float[Tensor, "3 height width"]:
@@ -227,50 +180,6 @@ def preprocess(
     square = _resized(wide, (size[0], image_size))[:, top : top + image_size]
     # Bicubic interpolation overshoots at edges.
     return normalisation.apply(square.clamp(0, 1))
-
-
-def random_input(
-    pixels: Float[Tensor, "3 height width"],
-    image_size: int = 224,
-    *,
-    smallest: float = 0.08,
-    normalisation: Normalisation = ORIGINAL_VIT,
-) -> Float[Tensor, "3 {image_size} {image_size}"]:
-    """Bring a part of a picture, drawn at random, into the form of a model.
-
-    The part becomes a square; half of the time it is mirrored, left to right.
-    Numbers come from PyTorch's own generator.
-
-    Args:
-        pixels: In [0, 1], as `photograph` and `read_image` return them.
-        image_size: Side of the square in pixels.
-        smallest: Share of the area that the part has at least, in (0, 1).
-        normalisation: As for `preprocess`.
-
-    Raises:
-        TypeError, ValueError: As for `preprocess`; a `smallest` outside its
-            range.
-
-    Source: Szegedy et al. 2015, section 6: 8 % to 100 % of the area, width to
-        height from 3:4 to 4:3.
-    Deviates: The logarithm of that ratio is drawn evenly, as in usual code. A
-        part that would be longer than the picture is shortened to it.
-    """
-    _require_picture(pixels)
-    require.positive_int("image_size", image_size)
-    require.number("smallest", smallest, above=0, below=1)
-    require.instance("normalisation", normalisation, Normalisation)
-    share, shape, down, right, mirror = torch.rand(5).tolist()
-    height, width = pixels.shape[1:]
-    area = (smallest + (1 - smallest) * share) * height * width
-    ratio = (4 / 3) ** (2 * shape - 1)
-    rows = min(max(round(sqrt(area / ratio)), 1), height)
-    columns = min(max(round(sqrt(area * ratio)), 1), width)
-    top = int(down * (height - rows + 1))
-    left = int(right * (width - columns + 1))
-    part = pixels[:, top : top + rows, left : left + columns]
-    square = _resized(part, (image_size, image_size)).clamp(0, 1)
-    return normalisation.apply(square.flip(-1) if mirror < 0.5 else square)
 
 
 def _resized(pixels: Tensor, size: tuple[int, int]) -> Tensor:

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from vitedu import require
 from vitedu.atomic_files import damage_named
 from vitedu.config import TransformerConfig, ViTConfig
+from vitedu.data.normalisation import Normalisation
 from vitedu.data.sequences import Vocabulary
 from vitedu.positions import interpolate_positions
 from vitedu.pretrained.configs import config_of
@@ -93,8 +94,9 @@ def load_vit(
 
     Returns:
         A model in evaluation mode and in PyTorch's default dtype, whatever
-        the precision of the file. Its `class_names` are those that `save_vit`
-        has written, if any, unless the head is new.
+        the precision of the file. Its `normalisation` and `class_names` are
+        those that `save_vit` has written, if any, the names unless the head
+        is new.
 
     Raises:
         TypeError: An argument of the wrong type.
@@ -137,11 +139,12 @@ def model_of(
     reader = _Reader(file, config, resize_positions, new_head)
     state = reader.read(wanted)
     names = None if new_head else _saved_class_names(file, config)
+    normalisation = _saved_normalisation(file)
     model = VisionTransformer(config)
     model.load_state_dict(
         {key: state[_timm(key)] for key in model.state_dict()}
     )
-    model.class_names = names
+    model.class_names, model.normalisation = names, normalisation
     return model.eval()
 
 
@@ -153,7 +156,8 @@ def save_vit(
     """Write the weights of a model under the names that timm gives them.
 
     The file appears whole or not at all. The config goes with it, so that
-    ``load_vit(path, config_of(path))`` gives the same model.
+    ``load_vit(path, config_of(path))`` gives the same model, and so does the
+    model's `normalisation`, if it has one.
 
     Args:
         path: Where to; a name that ends in .safetensors.
@@ -161,7 +165,8 @@ def save_vit(
         class_names: A word for each class; None takes those of the model.
 
     Raises:
-        TypeError: `path` is no path, or `model` no VisionTransformer.
+        TypeError: `path` is no path, `model` no VisionTransformer, or its
+            `normalisation` no Normalisation.
         ValueError: Not a name for each class, or one twice; the weights are
             no longer those of the config, as after another head was put in:
             `load_vit` could not read the file.
@@ -180,6 +185,9 @@ def save_vit(
     if names is not None:
         _require_class_names(names, model.config.num_classes)
         facts["class_names"] = list(names)
+    if model.normalisation is not None:
+        require.instance("normalisation", model.normalisation, Normalisation)
+        facts["normalisation"] = asdict(model.normalisation)
     write_checkpoint(path, _named_as_in_timm(model), facts)
 
 
@@ -337,6 +345,16 @@ def _saved_class_names(
             return None
         _require_class_names(names, config.num_classes)
     return tuple(names)
+
+
+def _saved_normalisation(file: WeightFile) -> Normalisation | None:
+    if not file.facts:
+        return None
+    with damage_named(file.path, "save_vit"):
+        found = dict(json.loads(file.facts)).get("normalisation")
+        if found is None:
+            return None
+        return Normalisation(tuple(found["mean"]), tuple(found["std"]))
 
 
 def _require_own_weights(

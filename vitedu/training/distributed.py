@@ -1,5 +1,6 @@
 """Several processes that train one model together."""
 
+import os
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,6 +29,43 @@ _SETTINGS = (
     "prefetch_factor",
     "persistent_workers",
 )
+
+
+@contextmanager
+def process_group(device: torch.device) -> Iterator[None]:
+    """Join the other processes, if torchrun or its like has started some.
+
+    Args:
+        device: Where this process computes.
+
+    Raises:
+        TypeError: `device` is no device of PyTorch.
+        ValueError: It is "mps", by which several processes cannot exchange
+            tensors.
+    """
+    require.instance("device", device, torch.device)
+    if "RANK" not in os.environ:
+        yield
+        return
+    if device.type == "mps":
+        raise ValueError(
+            "device must be 'cpu' or 'cuda' in several processes, got 'mps'"
+        )
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    store, rank, count = next(dist.rendezvous("env://"))
+    dist.init_process_group(
+        "nccl" if device.type == "cuda" else "gloo",
+        store=dist.PrefixStore(_attempt(), store),
+        rank=rank,
+        world_size=count,
+    )
+    try:
+        # One that stops at once would fail the others while they connect.
+        sum_over_processes(0, device)
+        yield
+    finally:
+        dist.destroy_process_group()
 
 
 def get_world_size() -> int:
@@ -212,3 +250,16 @@ def _own_seed(generator: torch.Generator) -> int:
         2**62, (), generator=generator, device=generator.device
     )
     return drawn.item() + get_rank()
+
+
+def _attempt() -> str:
+    """Return another name for every start of the processes on a machine.
+
+    torchrun keeps its store when it starts them again, with the addresses of
+    the dead, and PyTorch does not keep the attempts apart. Machines count
+    their attempts by themselves, so several of them need a new store:
+    ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` in torchrun's environment.
+    """
+    alone = os.environ.get("GROUP_WORLD_SIZE", "1") == "1"
+    count = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    return f"attempt-{count if alone else 0}"

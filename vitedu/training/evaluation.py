@@ -103,12 +103,15 @@ def predictions(
         yield logits, targets
 
 
-def checked_batch(batch: object, device: torch.device | None) -> list[Tensor]:
+def checked_batch(
+    batch: object, device: torch.device | None, *, mixed: bool = False
+) -> list[Tensor]:
     """Return the inputs and the targets of a batch, on a device.
 
     Args:
         batch: What a loader has yielded.
         device: Where to; None leaves them where they are.
+        mixed: Whether targets may be probabilities, one for each class.
 
     Raises:
         TypeError: It is not a tuple ``(*inputs, targets)`` of tensors, or the
@@ -124,6 +127,8 @@ def checked_batch(batch: object, device: torch.device | None) -> list[Tensor]:
             f"got {found}"
         )
     *inputs, targets = (x.to(device=device) for x in parts)
+    if mixed and targets.is_floating_point() and targets.ndim > 1:
+        return [*inputs, targets]
     if targets.ndim == 0 or targets.dtype not in _INTEGERS:
         raise TypeError(
             "targets must be integers, one for each sample, got "
@@ -147,8 +152,25 @@ def check_classes(targets: Tensor, num_classes: int) -> None:
         )
 
 
+def check_probabilities(targets: Tensor) -> None:
+    """Require a share of each class, at least 0, which add up to 1.
+
+    Raises:
+        ValueError: They do not.
+    """
+    lowest, sums = targets.min(), targets.sum(-1)
+    if not (lowest >= 0 and (sums - 1).abs().max() < 1e-3):
+        raise ValueError(
+            "targets must be at least 0 and add up to 1 if they are "
+            f"probabilities, got a lowest of {lowest.item():.4g} and sums "
+            f"from {sums.min().item():.4g} to {sums.max().item():.4g}"
+        )
+
+
 def check_logits(logits: object, targets: Tensor) -> None:
     """Require one tensor of logits, with the axes of the targets.
+
+    Targets that are probabilities have the axis of the classes, too.
 
     Raises:
         TypeError: A model returned something else.
@@ -160,10 +182,13 @@ def check_logits(logits: object, targets: Tensor) -> None:
             f"{type(logits).__name__}; the two outputs of a distilled ViT "
             "need a loop of their own"
         )
-    if logits.ndim == 0 or logits.shape[:-1] != targets.shape:
+    mixed = targets.is_floating_point()
+    axes = logits.shape if mixed else logits.shape[:-1]
+    if logits.ndim == 0 or targets.shape != axes:
         raise ValueError(
-            "targets must have the axes of the logits but the last, "
-            f"{tuple(logits.shape[:-1])}, got {tuple(targets.shape)}"
+            "targets must have the axes of the logits"
+            f"{'' if mixed else ' but the last'}, {tuple(axes)}, got "
+            f"{tuple(targets.shape)}"
         )
 
 

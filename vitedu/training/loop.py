@@ -26,6 +26,7 @@ from vitedu.training.distributed import (
 from vitedu.training.evaluation import (
     check_classes,
     check_logits,
+    check_probabilities,
     checked_batch,
     predictions,
 )
@@ -63,7 +64,8 @@ def fit(
             (distillation) need another loop.
         loader: Has a length and yields ``(*inputs, targets)``, such as
             (images, labels) or (src, tgt_input, tgt_labels); targets are
-            class numbers, with the axes of the logits but the last.
+            class numbers, with the axes of the logits but the last, or the
+            probability of each class, with all axes of the logits.
         config: Optimiser, schedule, epochs.
         evaluate: Called after each epoch with the model in evaluation mode
             and without gradients; its numbers enter the history. Of several
@@ -106,9 +108,9 @@ def fit(
             or not a checkpoint at all; a loader that none could bring back.
             The model is unchanged then. No `evaluate` for `keep_best`, or no
             finite number from it; no `checkpoint` for `checkpoint_every`.
-            Targets of other axes than the logits, or
-            outside the classes; a batch in which none counts; more or fewer
-            batches than the loader's length. In several processes: a batch
+            Targets of other axes than the logits, or outside the classes; no
+            probabilities; a batch in which none counts; more or fewer batches
+            than the loader's length. In several processes: a batch
             with fewer samples, or without indices.
         FileNotFoundError: The folder of `checkpoint` does not exist.
         FloatingPointError: The loss is no longer finite.
@@ -266,7 +268,7 @@ class _Trainer:
         for batch in batches:
             part.steps += 1
             self._check_steps(part.steps > state.num_batches, "more")
-            *inputs, targets = checked_batch(batch, state.device)
+            *inputs, targets = checked_batch(batch, state.device, mixed=True)
             loss, count = self._step(inputs, targets)
             part.loss += loss
             part.count += count
@@ -307,7 +309,7 @@ class _Trainer:
         """Return the summed loss of this process and what it counted."""
         state = self.state
         state.optimizer.zero_grad()
-        count = (targets != self.ignored).sum().item()
+        count = self._counting(targets).sum().item()
         whole = self._count_of_all(count)
         num_parts = min(self.config.accumulation, len(targets))
         parts = [x.tensor_split(num_parts) for x in (*inputs, targets)]
@@ -319,7 +321,7 @@ class _Trainer:
             state.model.parameters(), self.config.max_grad_norm
         )
         state.optimizer.step()
-        self.learning_rate = state.scheduler.get_last_lr()[0]
+        self.learning_rate = max(state.scheduler.get_last_lr())
         state.scheduler.step()
         return loss, count
 
@@ -331,12 +333,18 @@ class _Trainer:
         with torch.autocast(kind, torch.bfloat16, enabled=half):
             logits = self.model(*inputs)
         check_logits(logits, targets)
-        counted = targets[targets != self.ignored]
+        logits = (logits.float() if half else logits).flatten(0, -2)
+        counted = targets[self._counting(targets)]
         count = len(counted)
-        check_classes(counted, logits.shape[-1])
+        if targets.is_floating_point():
+            check_probabilities(targets)
+            targets = targets.to(logits.dtype).flatten(0, -2)
+        else:
+            check_classes(counted, logits.shape[-1])
+            targets = targets.flatten()
         loss = F.cross_entropy(
-            (logits.float() if half else logits).flatten(0, -2),
-            targets.flatten(),
+            logits,
+            targets,
             ignore_index=self.ignored,
             label_smoothing=self.config.label_smoothing,
             # The mean over no place at all would not be a number.
@@ -345,6 +353,17 @@ class _Trainer:
         # Processes average their gradients; what is wanted is the sum.
         (loss * (count * get_world_size() / whole)).backward()
         return loss.item() * count
+
+    def _counting(self, targets: Tensor) -> Tensor:
+        """Return which places count: those that are not padding."""
+        if not targets.is_floating_point():
+            return targets != self.ignored
+        if self.config.pad_id is not None:
+            raise TypeError(
+                "targets must be integers where the config has a pad_id, got "
+                f"{targets.dtype}"
+            )
+        return torch.ones_like(targets[..., 0], dtype=torch.bool)
 
     def _count_of_all(self, count: int) -> float:
         found = sum_over_processes(count, self.state.device)

@@ -25,14 +25,12 @@ from vitedu.training.distributed import (
     get_world_size,
     once_for_all,
 )
+from vitedu.training.parameter_groups import parameter_groups
 from vitedu.training.randomness import Randomness
 
 _PLAIN = bool | int | float | str | tuple | type(None)
 _SHOWN, _LONGEST = 5, 100  # differences in a message, letters of each
 _FUSED = ("cpu", "cuda", "mps", "xpu")
-# Learned tokens and positions, by their names here and in timm, torchvision
-# and Hugging Face.
-_NO_MAP = re.compile(r"_token$|pos_embed|position_(embed|bias)|positions\.")
 
 
 @dataclass
@@ -41,7 +39,8 @@ class History:
 
     Attributes:
         loss: Mean training loss of the epoch, over all places that count.
-        learning_rate: Rate of the last step of the epoch.
+        learning_rate: Rate of the last step of the epoch; where layers learn
+            at different rates, the highest.
         metrics: What `evaluate` returned after the epoch, name -> values.
     """
 
@@ -125,11 +124,9 @@ class TrainState:
         self.history, self.part = History(), Part()
         self.device = next(model.parameters()).device
         self.randomness = Randomness(loader, self.device)
-        self.optimizer = AdamW(
-            _groups(model, config),
-            lr=config.learning_rate,
-            fused=self.device.type in _FUSED,
-        )
+        groups = parameter_groups(model, config)
+        self._rates = [group["lr"] for group in groups]
+        self.optimizer = AdamW(groups, fused=self.device.type in _FUSED)
         self.scheduler = self._one_cycle(steps_done=0)
 
     def keep_if_best(self) -> None:
@@ -261,7 +258,7 @@ class TrainState:
         """
         return OneCycleLR(
             self.optimizer,
-            max_lr=self.config.learning_rate,
+            max_lr=self._rates,
             total_steps=self.num_steps,
             pct_start=self.config.warmup,
             last_epoch=steps_done - 1,
@@ -308,29 +305,6 @@ def _require_something_to_train(model: nn.Module) -> None:
             "model must have a parameter that requires a gradient, got a "
             f"{kind} with {len(parameters)} parameters and none that does"
         )
-
-
-def _groups(model: nn.Module, config: TrainConfig) -> list[dict]:
-    """Split the parameters into those that decay and those that do not."""
-    spared = set()
-    if not config.decay_all:
-        for name, parameter in model.named_parameters():
-            if parameter.ndim < 2 or _NO_MAP.search(name):
-                spared.add(parameter)
-        for module in model.modules():
-            if isinstance(module, nn.Embedding | nn.EmbeddingBag):
-                spared.add(module.weight)
-    split = {True: [], False: []}
-    for parameter in model.parameters():
-        split[parameter not in spared].append(parameter)
-    return [
-        {
-            "params": some,
-            "weight_decay": config.weight_decay if decays else 0.0,
-        }
-        for decays, some in split.items()
-        if some
-    ]
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

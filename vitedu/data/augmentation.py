@@ -1,0 +1,122 @@
+"""Pictures and batches varied at random, by torchvision's transforms."""
+
+import importlib.util
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.data import default_collate
+
+from vitedu import require
+from vitedu.data.normalisation import ORIGINAL_VIT, Normalisation
+
+Picture = Float[Tensor, "3 height width"]
+
+# What two operators of torchvision look like, which it describes on loading.
+_DETECTION = "(Tensor boxes, Tensor scores, float threshold) -> Tensor"
+
+
+def augmentation(
+    image_size: int = 224,
+    strength: Literal["light", "strong"] = "light",
+    *,
+    normalisation: Normalisation = ORIGINAL_VIT,
+) -> Callable[[Picture], Picture]:
+    """Return what brings a random version of a picture to a model.
+
+    It takes pixels in [0, 1], as `read_image` returns them, and gives a
+    square. Numbers come from PyTorch's own generator.
+
+    Args:
+        image_size: Side of the square in pixels.
+        strength: "light" cuts out a part, 8 to 100 % of the area and from 3:4
+            to 4:3 in shape, and mirrors it half of the time; "strong" then
+            changes colours or turns, shears or shifts it, two such steps of
+            RandAugment.
+        normalisation: As for `preprocess`.
+
+    Raises:
+        TypeError, ValueError: Another strength, an `image_size` that is not a
+            positive integer, no Normalisation.
+        ModuleNotFoundError: torchvision is not installed.
+
+    Source: Szegedy et al. 2015, section 6, for parts; Cubuk et al. 2020 for
+        RandAugment, in the strength that torchvision gives it.
+    """
+    require.positive_int("image_size", image_size)
+    require.choice("strength", strength, ("light", "strong"))
+    require.instance("normalisation", normalisation, Normalisation)
+    v2 = _transforms()
+    return v2.Compose(
+        [
+            v2.ToDtype(torch.uint8, scale=True),  # as RandAugment wants it
+            v2.RandomResizedCrop(
+                image_size, interpolation=v2.InterpolationMode.BICUBIC
+            ),
+            v2.RandomHorizontalFlip(),
+            *([v2.RandAugment()] if strength == "strong" else []),
+            v2.ToDtype(torch.float32, scale=True),
+            v2.Normalize(normalisation.mean, normalisation.std),
+        ]
+    )
+
+
+def mixing_collate(
+    num_classes: int, alpha: float = 0.2
+) -> Callable[[Sequence], tuple[Tensor, Tensor]]:
+    """Return a `collate_fn` that mixes each image with its neighbour.
+
+    The loader has to shuffle. A share is drawn for each batch; images and
+    labels are mixed in it, so that targets become probabilities, (batch,
+    num_classes).
+
+    Args:
+        num_classes: Number of classes.
+        alpha: Of the distribution Beta(alpha, alpha) of the share, above 0:
+            the smaller, the nearer to one of the two images.
+
+    Raises:
+        TypeError, ValueError: An argument of another type or out of range.
+        ModuleNotFoundError: torchvision is not installed.
+
+    Source: Zhang et al. 2018 (mixup), equation 1.
+    Deviates: One share a batch, as in the authors' code; the partner is the
+        neighbour in a shuffled batch.
+    """
+    require.positive_int("num_classes", num_classes)
+    require.number("alpha", alpha, above=0)
+    mixup = _transforms().MixUp(alpha=alpha, num_classes=num_classes)
+    return partial(_mixed, mixup)
+
+
+def _mixed(mixup: Callable, samples: Sequence) -> tuple[Tensor, Tensor]:
+    return mixup(*default_collate(samples))
+
+
+def _transforms():
+    """Return torchvision's transforms, which take seconds to load."""
+    let_torchvision_load()
+    from torchvision.transforms import v2
+
+    return v2
+
+
+def let_torchvision_load() -> None:
+    """Let a torchvision built for CUDA load beside a CPU build of PyTorch.
+
+    On Linux PyPI's is built for CUDA. Its machine code stays out where there
+    is none, and two operators are missing, which its Python code describes on
+    loading. That they exist is enough for all but object detection.
+    """
+    found = importlib.util.find_spec("torchvision")
+    if found is None or torch.version.cuda is not None:
+        return
+    version = Path(found.submodule_search_locations[0], "version.py")
+    built_for_cuda = "+cu" in version.read_text("utf-8")
+    for name in ("nms", "qnms") if built_for_cuda else ():
+        if not hasattr(torch.ops.torchvision, name):
+            torch.library.define(f"torchvision::{name}", _DETECTION)

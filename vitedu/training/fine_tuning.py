@@ -1,0 +1,111 @@
+"""What makes a trained Vision Transformer one for images of your own."""
+
+from dataclasses import replace
+
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+from vitedu import require
+from vitedu.positions import interpolate_positions
+from vitedu.training.evaluation import checked_batch
+from vitedu.vit import VisionTransformer
+
+
+def with_image_size(
+    model: VisionTransformer, image_size: int | tuple[int, int]
+) -> VisionTransformer:
+    """Return a copy of a model for images of another size.
+
+    Learned positions are resampled once, as the config's `resampling` says,
+    and are then those of the new grid.
+
+    Args:
+        model: Stays as it is.
+        image_size: Side of a square image, or (height, width), which the
+            patches divide.
+
+    Raises:
+        TypeError, ValueError: No VisionTransformer; a size that `ViTConfig`
+            refuses.
+
+    Source: Dosovitskiy et al. 2021, section 3.2.
+    """
+    require.instance("model", model, VisionTransformer)
+    old, new = model.config, replace(model.config, image_size=image_size)
+    weights = model.state_dict()
+    if old.positions == "learned":
+        weights["pos_embed.weight"] = interpolate_positions(
+            weights["pos_embed.weight"],
+            old.grid_size,
+            new.grid_size,
+            num_prefix_tokens=old.num_placed_tokens,
+            mode=old.resampling,
+        )
+    copy = VisionTransformer(new).to(next(model.parameters()))
+    copy.load_state_dict(weights)
+    copy.class_names = model.class_names
+    copy.normalisation = model.normalisation
+    return copy.train(model.training)
+
+
+def freeze_all_but(model: VisionTransformer, num_blocks: int) -> None:
+    """Let the last blocks of a model learn, and what follows them, alone.
+
+    What follows is the last norm, `pre_logits` and the head.
+
+    Args:
+        model: Changed in place: of all other parameters `requires_grad` is
+            False then.
+        num_blocks: How many blocks; with all of them, what makes tokens of
+            the image stays frozen.
+
+    Raises:
+        TypeError, ValueError: No VisionTransformer; not a positive integer, or
+            more blocks than there are.
+    """
+    require.instance("model", model, VisionTransformer)
+    require.positive_int("num_blocks", num_blocks)
+    if num_blocks > len(model.blocks):
+        raise ValueError(
+            f"num_blocks must be at most the model's {len(model.blocks)}, got "
+            f"{num_blocks}"
+        )
+    model.requires_grad_(False)
+    parts = [*model.blocks[-num_blocks:], model.norm, model.fc_norm]
+    for part in (*parts, model.pre_logits, model.head):
+        part.requires_grad_(True)
+
+
+def frozen_features(
+    model: VisionTransformer, loader: DataLoader
+) -> TensorDataset:
+    """Compute once what the head of a model reads, for all of its training.
+
+    In evaluation mode, without gradients, and kept on the CPU. The head can
+    then be trained by itself: ``fit(model.head, DataLoader(features), ...)``.
+
+    Args:
+        model: Is in evaluation mode afterwards.
+        loader: Yields ``(images, targets)`` with class numbers, once each.
+
+    Returns:
+        Pairs of features, (width of the head's input,), and targets.
+
+    Raises:
+        TypeError, ValueError: An argument of another type; a distilled model,
+            which has two heads; batches that `fit` refuses, too.
+    """
+    require.instance("model", model, VisionTransformer)
+    require.instance("loader", loader, DataLoader)
+    if model.config.distilled:
+        raise ValueError("model must have one head, got a distilled one")
+    device = next(model.parameters()).device
+    model.eval()
+    features, labels = [], []
+    for batch in loader:
+        images, targets = checked_batch(batch, device)
+        with torch.no_grad():
+            tokens = model.forward_features(images)
+            features.append(model.pre_logits(model.pool(tokens)).cpu())
+        labels.append(targets.cpu())
+    return TensorDataset(torch.cat(features), torch.cat(labels))
