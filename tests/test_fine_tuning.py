@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data.normalisation import IMAGENET
 from vitedu.training.fine_tuning import (
-    adapted,
+    resized_vit,
     freeze_all_but,
     frozen_features,
 )
@@ -46,7 +46,7 @@ def test_another_image_size_is_what_the_model_does_by_itself(
     image_size, changes
 ):
     model = drawn(**changes)
-    other = adapted(model, image_size=image_size)
+    other = resized_vit(model, image_size=image_size)
     images = torch.randn(2, 3, *other.config.image_shape).double()
     assert_all_close((other(images),), (model(images),))
     assert other.config.image_size == image_size
@@ -55,7 +55,7 @@ def test_another_image_size_is_what_the_model_does_by_itself(
 
 def test_sinusoids_are_those_of_the_new_grid():
     model = drawn(positions="sinusoidal", any_image_size=False)
-    other = adapted(model, image_size=8)
+    other = resized_vit(model, image_size=8)
     fresh = VisionTransformer(other.config).double().eval()
     fresh.load_state_dict(other.state_dict())
     images = torch.randn(2, 3, 8, 8).double()
@@ -65,7 +65,7 @@ def test_sinusoids_are_those_of_the_new_grid():
 def test_a_shallower_copy_ends_after_a_block():
     model = drawn()
     model.class_names, model.normalisation = ("a",), IMAGENET
-    other = adapted(model, image_size=12, num_blocks=2)
+    other = resized_vit(model, image_size=12, num_blocks=2)
     images = torch.randn(2, 3, 12, 12).double()
     expected = model.norm(model.layer_features(images)[1])[:, 0]
     assert_all_close((other(images),), (expected,))

