@@ -9,9 +9,9 @@ from torch.utils.data import DataLoader, TensorDataset
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data.normalisation import IMAGENET
 from vitedu.training.fine_tuning import (
-    resized_vit,
     freeze_all_but,
     frozen_features,
+    resized_vit,
 )
 from vitedu.training.loop import fit
 from vitedu.vit import VisionTransformer

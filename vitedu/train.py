@@ -50,9 +50,9 @@ from vitedu.training.devices import choose_device
 from vitedu.training.distributed import once_for_all, process_group
 from vitedu.training.evaluation import evaluate_classifier
 from vitedu.training.fine_tuning import (
-    resized_vit,
     freeze_all_but,
     frozen_features,
+    resized_vit,
 )
 from vitedu.training.loop import History, accuracy, fit
 from vitedu.transformer import Transformer
