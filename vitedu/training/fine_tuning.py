@@ -60,7 +60,7 @@ def resized_vit(
 def freeze_all_but(model: VisionTransformer, num_blocks: int) -> None:
     """Let the last blocks of a model learn, and what follows them, alone.
 
-    What follows is the last norm, `pre_logits` and the head.
+    What follows is the last norm, `pre_logits` and each head.
 
     Args:
         model: Changed in place: of all other parameters `requires_grad` is
@@ -75,9 +75,10 @@ def freeze_all_but(model: VisionTransformer, num_blocks: int) -> None:
     require.instance("model", model, VisionTransformer)
     _require_blocks(num_blocks, model)
     model.requires_grad_(False)
-    parts = [*model.blocks[-num_blocks:], model.norm, model.fc_norm]
-    for part in (*parts, model.pre_logits, model.head):
-        part.requires_grad_(True)
+    after = model.norm, model.fc_norm, model.pre_logits, model.head
+    for part in (*model.blocks[-num_blocks:], *after, model.head_dist):
+        if part is not None:
+            part.requires_grad_(True)
 
 
 def frozen_features(
