@@ -93,6 +93,9 @@ class Witness:
 def warm_up(folder: str, tests: list[str]) -> None:
     """Import what the tests import, then forget what is in the folder."""
     sys.path[:0] = [folder, str(Path(folder) / "tests")]
+    # What conftest.py does, which is left out here.
+    augmentation = importlib.import_module("vitedu.data.augmentation")
+    augmentation.let_torchvision_load()
     for test in tests:
         if test.endswith(".py"):
             importlib.import_module(Path(test).stem)
