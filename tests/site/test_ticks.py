@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from playwright.sync_api import Browser, Page, expect
 from tiny_book import CONFIG, build
-from vitedu_book.ticks import cut, shows
+from vitedu_book.ticks import cut, measured, shows
 
 from tools import epub, paper
 from tools.slides.prose import cleaned
@@ -167,8 +167,8 @@ def test_a_card_holds_the_evidence_and_the_code(article):
     [
         ("[0.5](#claim-another)", "one: a link leads to the claim 'another'"),
         (
-            "[0.52](#claim-a-half)",
-            "one: the link to the claim 'a-half' says '0.52', "
+            "[0.62](#claim-a-half)",
+            "one: the link to the claim 'a-half' says '0.62', "
             "but its value is 0.506",
         ),
     ],
@@ -226,6 +226,39 @@ def test_a_number_may_be_rounded(text, value):
 )
 def test_another_number_is_none_of_its_roundings(text, value):
     assert not shows(text, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "new"),
+    [
+        ("0.52", 0.506, "0.51"),
+        ("about 25 % of 100", 24.4, "about 24 % of 100"),
+        ("1,235", 1233.7, "1,234"),
+        ("998", 1002, "1,002"),
+        ("8.7e-16", 8.88e-16, "8.9e-16"),
+        ("\u22120.3", -0.42, "\u22120.4"),
+        ("-0.3", 0.42, "0.4"),
+        ("Two of the 4", 3, "Three of the 4"),
+        ("twelve", 13, "13"),
+    ],
+)
+def test_what_was_measured_is_written_in_the_style_of_the_text(
+    text, value, new
+):
+    assert measured(text, value) == new
+    assert shows(new, value)
+
+
+def test_a_number_that_the_claim_allows_gives_way_to_the_measured_one(
+    tmp_path,
+):
+    text = "# One\n\nIt is [**0.52** of it](#claim-a-half) here."
+    done = build(write_book(tmp_path, chapter(text, cell(HALF))))
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "_build/html/one.html").read_text(encoding="utf-8")
+    paragraph = BeautifulSoup(page, "html.parser").article.p
+    assert paragraph.get_text() == "It is 0.51 of it here."
+    assert "'a-half' is 0.506 here, 0.52 of it in the text" in done.stdout
 
 
 def test_the_code_is_cut_to_the_call():
