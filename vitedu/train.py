@@ -183,9 +183,7 @@ def _digits(options: TrainOptions, device: torch.device) -> _Task:
 
 
 def _folder(options: TrainOptions, device: torch.device) -> _Task:
-    mode, start = options.mode, None
-    if options.pretrained is not None:
-        start = _pretrained(options.pretrained)
+    mode, start = options.mode, _start(options.pretrained)
     normalisation = ORIGINAL_VIT if start is None else start.normalisation
     image_size = _given(options.image_size, 64 if start is None else 224)
     augment = _given(options.augment, "none" if mode == "head" else "light")
@@ -196,24 +194,18 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
         normalisation=normalisation,
         seed=options.seed,
     )
-    num_classes = len(train.classes)
-    if start is None:
-        model = _small_vit(options, image_size, num_classes)
-    else:
-        blocks = _given(options.blocks, _BLOCKS.get(options.pretrained))
-        model = resized_vit(start, image_size=image_size, num_blocks=blocks)
-        model.reset_head(num_classes)
-    model.to(device)
+    model = _network(options, start, image_size, len(train.classes))
     model.class_names, model.normalisation = train.classes, normalisation
+    model.to(device)
     load = partial(
         DataLoader, batch_size=options.batch_size, num_workers=options.workers
     )
-    learning = model
-    if mode == "last":
-        freeze_all_but(model, _given(options.last_blocks, 3))
+    learning, mix = model, None
     if mode == "head":
         train, val = _features(model, [load(train), load(val)])
         learning, load = model.head, partial(load, num_workers=0)
+    elif augment == "strong":
+        mix = mixing_collate(len(train.classes))
     to_validate = load(val)
 
     def evaluate(model: nn.Module) -> dict[str, float]:
@@ -227,9 +219,7 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
             shuffle=True,
             drop_last=len(train) >= options.batch_size,
             generator=torch.Generator().manual_seed(options.seed),
-            collate_fn=(
-                mixing_collate(num_classes) if augment == "strong" else None
-            ),
+            collate_fn=mix,
         ),
         options.recipe(_RECIPES[mode]),
         evaluate,
@@ -259,23 +249,10 @@ def _given(value: T | None, default: T) -> T:
     return default if value is None else value
 
 
-def _small_vit(
-    options: TrainOptions, image_size: int, num_classes: int
-) -> VisionTransformer:
-    """Make one from scratch: a folder of one's own seldom holds much."""
-    config = ViTConfig.digits(
-        image_size=image_size,
-        patch_size=_given(options.patch_size, 8),
-        num_channels=3,
-        num_classes=num_classes,
-        drop_path=0.0,
-        dropout=options.dropout,
-    )
-    return VisionTransformer(config)
-
-
-def _pretrained(name: str) -> VisionTransformer:
-    """Return a trained network without its head."""
+def _start(name: str | None) -> VisionTransformer | None:
+    """Return a trained network without its head, if one is named."""
+    if name is None:
+        return None
     path = Path(name)
     if not path.is_file() and path.suffix not in _WEIGHT_FILES:
         return pretrained_vit(name)
@@ -283,6 +260,32 @@ def _pretrained(name: str) -> VisionTransformer:
     # What most networks got, and what the authors of ViT did.
     usual = ORIGINAL_VIT if path.suffix == ".npz" else IMAGENET
     model.normalisation = model.normalisation or usual
+    return model
+
+
+def _network(
+    options: TrainOptions,
+    start: VisionTransformer | None,
+    image_size: int,
+    num_classes: int,
+) -> VisionTransformer:
+    """Return the network that learns, what is to stay in it frozen."""
+    if start is None:
+        # A small model: a folder of one's own seldom holds many pictures.
+        config = ViTConfig.digits(
+            image_size=image_size,
+            patch_size=_given(options.patch_size, 8),
+            num_channels=3,
+            num_classes=num_classes,
+            drop_path=0.0,
+            dropout=options.dropout,
+        )
+        return VisionTransformer(config)
+    blocks = _given(options.blocks, _BLOCKS.get(options.pretrained))
+    model = resized_vit(start, image_size=image_size, num_blocks=blocks)
+    model.reset_head(num_classes)
+    if options.mode == "last":
+        freeze_all_but(model, _given(options.last_blocks, 3))
     return model
 
 
