@@ -8,7 +8,7 @@ from torch import Tensor
 
 from vitedu.book.grading import FunctionExercise, NumberExercise
 
-# How many tokens a photograph of 1,120 x 336 pixels becomes.
+# How many tokens a photograph of 1,120 × 336 pixels becomes.
 panorama = NumberExercise(
     "20.1",
     "tokens of a panorama",
@@ -20,14 +20,14 @@ panorama = NumberExercise(
     why="80 columns and 24 rows of patches, and the class token.",
     wrong={
         1920: "the class token is missing; it goes through all blocks.",
-        1025: "that is a photograph of 448 x 448 pixels; this one has 80 "
+        1025: "that is a photograph of 448 × 448 pixels; this one has 80 "
         "columns and 24 rows.",
-        1370: "that is the grid of the learned positions, 37 x 37. They are "
+        1370: "that is the grid of the learned positions, 37 × 37. They are "
         "resampled to the grid of the photograph.",
         1471: "that is for patches of 16 pixels; these are 14 wide.",
-        105: "add nothing up: a grid of 80 columns and 24 rows has 80 x 24 "
+        105: "add nothing up: a grid of 80 columns and 24 rows has 80 × 24 "
         "patches.",
-        376321: "that counts pixels; a patch has 14 x 14 of them.",
+        376321: "that counts pixels; a patch has 14 × 14 of them.",
     },
     tolerance=0,
 )
