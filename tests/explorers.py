@@ -1,12 +1,19 @@
 """One explorer of each kind, small and with sizes that all differ."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 import torch
 from einops import rearrange
 from translators import make_explorer, trained_model
 
+from vitedu.book.asked_patches import asked_patches
+from vitedu.config import ViTConfig
 from vitedu.patches import patchify
+from vitedu.vit import VisionTransformer
 from vitedu.widgets import (
+    AskPatch,
     AttentionDistance,
     AttentionPlane,
     DecodingSteps,
@@ -31,6 +38,26 @@ def rows_of_weights(*shape: int) -> np.ndarray:
 def make_image(height: int = 21, width: int = 35) -> np.ndarray:
     rng = np.random.default_rng(0)
     return rng.integers(0, 256, (height, width, 3), dtype="uint8")
+
+
+def asked_model(seed: int = 0) -> VisionTransformer:
+    """Make one of 4 layers, 3 heads and 24 x 24 patches of 2 x 2 pixels."""
+    sizes = {"d_model": 12, "d_ff": 7, "num_layers": 4, "num_heads": 3}
+    sizes |= {"image_size": 48, "patch_size": 2, "num_classes": 0}
+    torch.manual_seed(seed)
+    config = ViTConfig(**sizes, weights_init="pytorch", num_registers=2)
+    return VisionTransformer(config).eval()
+
+
+@cache
+def asked() -> dict[str, Any]:
+    """Return what two models answer about two photographs."""
+    models = asked_model(0), asked_model(1)
+    return asked_patches(*models, ("cat", "astronaut"))
+
+
+def ask_patch(**changes) -> AskPatch:
+    return AskPatch(**asked() | changes)
 
 
 def attention_distance(prefix: int = 1, **changes) -> AttentionDistance:
@@ -103,6 +130,7 @@ def translator(model=None, **view) -> Translator:
 
 
 MAKERS = {
+    "ask patch": ask_patch,
     "attention distance": attention_distance,
     "attention plane": AttentionPlane,
     "decoding steps": decoding_steps,

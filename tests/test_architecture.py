@@ -22,7 +22,7 @@ ROOMS = {
     "analysis": "",
     "train": "data decoding training pretrained",
     "predict": "data training pretrained",
-    "book": "training",
+    "book": "data training analysis",
     "widgets": "",
 }
 LISTED = modules(LIBRARY)

@@ -7,7 +7,14 @@ import math
 import numpy as np
 import pytest
 import torch
-from explorers import MAKERS, make_batch, make_image, rows_of_weights
+from explorers import (
+    MAKERS,
+    asked,
+    make_batch,
+    make_image,
+    rows_of_weights,
+)
+from traitlets import TraitError
 from translators import SRC, make_model
 
 from vitedu import widgets
@@ -52,6 +59,18 @@ def wrong_rows(name: str, weights: np.ndarray) -> list[tuple]:
 
 # What is refused when the explorer is made, whatever the rest.
 WRONG_PARTS = {
+    "ask patch": [
+        (
+            {"data": asked()["data"] | {"drawn dog": b""}},
+            "data must have one entry .* got another for 'drawn dog'",
+        ),
+        (
+            {"data": {"cat": b""}},
+            "data must have one entry .* got none for 'astronaut'",
+        ),
+        ({"data": asked()["data"] | {"cat": "text"}}, "'data'", TraitError),
+        ({"num_heads": 2, "head": 2}, r"head must lie in \[0, 1\], got 2"),
+    ],
     "attention distance": [
         *wrong_rows("maps", MAPS),
         ({"maps": MAPS[..., :-1, :]}, "maps must be over 13 x 13 tokens"),
@@ -199,6 +218,13 @@ WRONG_PARTS = {
 }
 # What is refused at any time, beyond a wrong type or a wrong end.
 WRONG_VIEWS = {
+    "ask patch": [
+        ("photograph", "dog", r"one of \['cat', 'astronaut'\], got 'dog'"),
+        ("photograph", "", r"one of \['cat', 'astronaut'\], got ''"),
+        ("second", "dog", r"one of \['cat', 'astronaut', ''\], got 'dog'"),
+        ("layer", 4, r"layer must lie in \[0, 3\], got 4"),
+        ("head", 3, r"head must lie in \[0, 2\], got 3"),
+    ],
     "attention distance": [
         ("step", 3, r"step must lie in \[0, 2\], got 3"),
         ("image", 2, r"image must lie in \[0, 1\], got 2"),
@@ -317,6 +343,7 @@ def test_unknown_arguments_are_refused(name):
 
 
 MADE_OF = {
+    "ask patch": "photographs later settings",
     "attention distance": "maps images steps image_names",
     "head viewer": "weights tokens",
     "mask editor": "tokens",
@@ -339,6 +366,12 @@ def test_what_an_explorer_is_made_of_cannot_be_exchanged(name):
 @pytest.mark.parametrize(
     ("name", "given", "opens_with"),
     [
+        (
+            "ask patch",
+            {},
+            {"photograph": "cat", "query": 26, "layer": 2, "second": ""},
+        ),
+        ("ask patch", {"photograph": "astronaut"}, {"query": 11, "head": 0}),
         (
             "attention distance",
             {},

@@ -8,6 +8,7 @@
 // Where this script's element names a file of states, data-state="address",
 // it is loaded when the reader comes near a widget, and only those that are
 // near are started. Where the states stand in the page, all start at once.
+// A state may be the name of a file, which is loaded when a widget asks for it.
 //
 // The build has turned their modules into functions (widget_state.py): module
 // scripts do not load from disk (file://), and a host may forbid scripts that
@@ -32,7 +33,7 @@
   const styles = new Set(); // texts of the style sheets that are in the page
   const address = document.currentScript.dataset.state;
   const gone = new AbortController(); // aborted when the page is left
-  let loading; // promise that the states are there
+  const loading = new Map(); // address of a script -> promise that it is there
 
   // Binary values travel beside the state: {path, encoding, data}.
   function withBuffers({ state, buffers = [] }) {
@@ -116,7 +117,7 @@
         save_changes: () => {},
         send: () => {},
         widget_manager: {
-          get_model: async (id) => widget(id).modelFor(signal),
+          get_model: async (id) => (await loaded(id)).modelFor(signal),
         },
       };
     }
@@ -164,7 +165,8 @@
   // How a widget reaches the widgets that its state refers to.
   function hostFor(signal) {
     return {
-      getModel: async (reference) => widget(reference).modelFor(signal),
+      getModel: async (reference) =>
+        (await loaded(reference)).modelFor(signal),
       getWidget: async (reference) => {
         const child = widget(reference);
         await child.started;
@@ -191,16 +193,29 @@
     document.adoptedStyleSheets.push(sheet);
   }
 
-  // A script, not a fetch: it works from disk, too.
-  function loadStates() {
-    return (loading ??= new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.onload = resolve;
-      script.onerror = () =>
-        reject(new Error(`${WORDS.states} ${address}`));
-      script.src = address;
-      document.head.append(script);
-    }));
+  async function loaded(reference) {
+    const states = globalThis.viteduWidgetState;
+    const file = states?.state[reference.replace(REFERENCE, "")]?.file;
+    if (file) await loadScript(new URL(file, states.address).href);
+    return widget(reference);
+  }
+
+  // A script, not a fetch: it works from disk, too. One that did not come may
+  // come the next time.
+  function loadScript(source) {
+    if (!loading.has(source)) {
+      loading.set(source, new Promise((resolve, reject) => {
+        const script = document.createElement("script");
+        script.onload = resolve;
+        script.onerror = () => {
+          loading.delete(source);
+          reject(new Error(`${WORDS.states} ${source}`));
+        };
+        script.src = source;
+        document.head.append(script);
+      }));
+    }
+    return loading.get(source);
   }
 
   function loadModule(name) {
@@ -220,7 +235,7 @@
     if (!waiting.delete(place)) return;
     near.unobserve(place);
     try {
-      if (address) await loadStates();
+      if (address) await loadScript(address);
       const { model_id: id } = JSON.parse(place.nextSibling.textContent);
       await widget(id).render(place, gone.signal);
     } catch (error) {

@@ -196,6 +196,31 @@ def test_state_of_widgets_is_in_a_script_of_its_own(book):
     assert "model_name" not in (site / "one.html").read_text()
 
 
+def test_bytes_of_a_widget_are_in_a_script_that_waits(book):
+    kept = {
+        "model_module": "@jupyter-widgets/base",
+        "state": {},
+        "buffers": [{"path": ["data"], "encoding": "base64", "data": "Yg=="}],
+    }
+    state = {"x": {"state": {"_esm": "export default 1"}}, "y": kept}
+    notebook = chapter()
+    notebook.metadata["widgets"] = {
+        "application/vnd.jupyter.widget-state+json": {"state": state}
+    }
+    nbformat.write(notebook, book / "one.ipynb")
+    stale = book / "_build/html/_static/widget-state/one/stale.js"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    assert build(book).returncode == 0
+    states = stale.parent.with_suffix(".js").read_text()
+    (script,) = stale.parent.iterdir()
+    assert json.dumps({"file": f"one/{script.name}"}) in states
+    assert "Yg==" not in states
+    name, _, model = script.read_text().partition(" = ")
+    assert name == 'globalThis.viteduWidgetState.state["y"]'
+    assert json.loads(model.rstrip(";\n")) == kept
+
+
 INDEX = "One: {a: the first}\nTwo: {b: the second, c: the third}\n"
 MODULE = '''"""Words of a module."""
 

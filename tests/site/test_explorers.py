@@ -32,9 +32,11 @@ PAGES = {
     "patches": "chapters/11-patches.html",
     "model-counter": "chapters/15-counting.html",
     "distance": "chapters/16-looking-inside.html",
+    "ask-patch": "chapters/20-real-vit.html",
 }
 TWO_FRAMES = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done)))"""
+LOADED = "() => !document.querySelector('[aria-busy=true]')"
 MOVE = """(node, value) => {
   node.value = value;
   node.dispatchEvent(new Event("input"));
@@ -78,8 +80,9 @@ def label_of(control: Locator) -> str:
 
 def move(control: Locator, value: str) -> None:
     control.evaluate(MOVE, value)
-    # A change is drawn in the first frame after it.
+    # A change is drawn in the first frame after it, or when it is loaded.
     control.page.evaluate(TWO_FRAMES)
+    control.page.wait_for_function(LOADED)
 
 
 def far_from_here(control: Locator) -> list[str]:
@@ -239,6 +242,11 @@ def test_nothing_jumps_while_a_control_moves(show, name, width):
 
 # Of marks of which one is chosen: what it is at first, and where keys lead.
 MARKS = {
+    "ask patch": (
+        ".head",
+        {"layer": 2, "head": 1},
+        "Left 4 Down 5 Down 5 Left 2 Left 2 Up 1 Right 4 Right 7 Right 10",
+    ),
     "attention distance": (
         ".patch",
         {"row": 1, "column": 1},

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mounted import elements
 from playwright.sync_api import Browser, Page, expect
-from vitedu_book.widget_state import scripts_of
+from vitedu_book.widget_state import scripts_of, write_states
 
 COUNTER = """
 function render({ model, el }) {
@@ -370,3 +370,55 @@ def test_a_missing_state_is_told(far_page, tmp_path):
         "This interactive figure could not be started: "
         "this script could not be loaded: state.js"
     )
+
+
+ASKS = """
+export default { render({ model, el }) {
+  el.onclick = async () => {
+    const found = ["kid", "kid", "other"].map(async (id) => {
+      const kept = await model.widget_manager.get_model(id);
+      return kept.get("data").getUint8(0);
+    });
+    el.textContent = await Promise.all(found).then(String, String);
+  };
+  el.textContent = "ask";
+} };
+"""
+
+
+def test_bytes_are_loaded_when_a_widget_asks_and_once(browser, root, tmp_path):
+    def kept(data: str) -> dict:
+        buffer = {"path": ["data"], "encoding": "base64", "data": data}
+        module = "@jupyter-widgets/base"
+        return {"model_module": module, "state": {}, "buffers": [buffer]}
+
+    models = {"a": any_model(ASKS), "kid": kept("Bw=="), "other": kept("CQ==")}
+    states = tmp_path / "states/of.js"
+    write_states({"state": models}, states)
+    (tmp_path / "page.html").write_text(
+        '<!doctype html><html lang="en"><head><title>t</title>'
+        f'<script defer src="{root.as_uri()}/book/web/widget-host.js" '
+        'data-state="states/of.js?v=1"></script></head><body>'
+        '<script type="application/vnd.jupyter.widget-view+json">'
+        '{"model_id": "a"}</script></body></html>'
+    )
+    page = browser.new_page()
+    loaded = []
+    page.on("request", lambda request: loaded.append(request.url))
+    page.goto((tmp_path / "page.html").as_uri())
+    widget = page.locator(".vitedu-widget")
+    expect(widget).to_have_text("ask")
+    files = sorted(states.with_suffix("").iterdir())
+    assert len(files) == 2
+    assert not {file.as_uri() for file in files} & {*loaded}
+    hidden = files[0].rename(tmp_path / "hidden.js")
+    widget.click()
+    expect(widget).to_have_text(
+        f"Error: this script could not be loaded: {files[0].as_uri()}"
+    )
+    hidden.rename(files[0])
+    widget.click()
+    expect(widget).to_have_text("7,7,9")
+    asked = [loaded.count(file.as_uri()) for file in files]
+    assert asked == [2, 1]
+    page.close()

@@ -89,6 +89,9 @@ def write_deck(page: Path, site: Path, folder: Path) -> Deck:
     script = ""
     if (site / state).exists():
         _copy(site / state, folder / state)
+        later = state.removesuffix(".js")
+        if (site / later).exists():
+            _copy(site / later, folder / later)
         script = f'<script defer src="{state}"></script>'
     target = folder / page.name
     title = escape(deck.title)

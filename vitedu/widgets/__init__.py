@@ -1,5 +1,6 @@
 """Explorers: interactive figures that run in the browser, without a kernel."""
 
+from vitedu.widgets.ask_patch import AskPatch
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
 from vitedu.widgets.decoding_steps import DecodingSteps
@@ -14,6 +15,7 @@ from vitedu.widgets.softmax_scaling import SoftmaxScaling
 from vitedu.widgets.translator import Translator
 
 __all__ = [
+    "AskPatch",
     "AttentionDistance",
     "AttentionPlane",
     "DecodingSteps",

@@ -7,7 +7,8 @@ from typing import Any
 
 import anywidget
 import numpy as np
-from traitlets import HasTraits, TraitType
+from ipywidgets import Widget
+from traitlets import Bytes, HasTraits, TraitType
 
 _FOLDER = Path(__file__).parent
 DTYPES = ("float64", "float32", "float16", "int32", "uint8", "bool")
@@ -68,6 +69,21 @@ class Explorer(anywidget.AnyWidget):
     def __repr__(self) -> str:
         # Without an address in it: two runs of a chapter print the same.
         return f"{type(self).__name__}()"
+
+
+class Later(Widget):
+    """Bytes that a page loads when an explorer asks for them.
+
+    The explorer refers to it in a trait. On the site it is a file of its own.
+
+    Args:
+        data: The bytes.
+    """
+
+    data = Bytes().tag(sync=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.data)} bytes)"
 
 
 class Number(TraitType):

@@ -4,11 +4,13 @@ MyST-NB puts their state into the head of the page, where the browser has to
 read all of it before it can draw the first line of text. In that state their
 modules are texts, which only a page that may run any text could start. Here
 the page gets the widget host, which loads the state when a reader needs it.
+Bytes that a widget only refers to get files of their own, beside the state.
 """
 
 import hashlib
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from sphinx.application import Sphinx
 
 HOST = "widget-host.js"
 STATE_TYPE = "application/vnd.jupyter.widget-state+json"
+STATE = "globalThis.viteduWidgetState"
 EXPORT = re.compile(r"^export (?:default )?", re.MULTILINE)
 IMPORT = re.compile(r"^import\b", re.MULTILINE)
 
@@ -45,14 +48,35 @@ def move_state(
     for script in states:
         name = f"widget-state/{pagename}.js"
         path = Path(app.outdir, "_static", name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = "".join(scripts_of(json.loads(script.attributes["body"])))
-        path.write_text(text, encoding="utf-8")
+        text = write_states(json.loads(script.attributes["body"]), path)
         scripts.remove(script)
         address = context["pathto"](f"_static/{name}", resource=True)
         version = hashlib.sha256(text.encode()).hexdigest()[:8]
         state = {"data-state": f"{address}?v={version}"}
         app.add_js_file(HOST, defer="defer", **state)
+
+
+def write_states(saved: dict[str, Any], path: Path) -> str:
+    """Write saved widgets to a script, and return its text.
+
+    A model that holds bytes for others becomes a script in the folder beside
+    it, and its state the name of that file.
+    """
+    folder = path.with_suffix("")
+    shutil.rmtree(folder, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for key, model in saved["state"].items():
+        if model.get("buffers") and model["model_module"] != "anywidget":
+            folder.mkdir(exist_ok=True)
+            own = f"{STATE}.state[{json.dumps(key)}] = {json.dumps(model)};\n"
+            name = f"{hashlib.sha256(own.encode()).hexdigest()[:16]}.js"
+            (folder / name).write_text(own, encoding="utf-8")
+            saved["state"][key] = {"file": f"{folder.name}/{name}"}
+    text = "".join(scripts_of(saved))
+    if folder.exists():
+        text += f"{STATE}.address = document.currentScript.src;\n"
+    path.write_text(text, encoding="utf-8")
+    return text
 
 
 def scripts_of(saved: dict[str, Any]) -> list[str]:
@@ -77,7 +101,7 @@ def scripts_of(saved: dict[str, Any]) -> list[str]:
             f"[{json.dumps(name)}] = {function};\n"
             for name, function in modules.items()
         ),
-        f"globalThis.viteduWidgetState = {json.dumps(saved)};\n",
+        f"{STATE} = {json.dumps(saved)};\n",
     ]
 
 

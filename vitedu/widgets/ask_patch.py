@@ -1,0 +1,130 @@
+"""Ask a patch of a photograph: which are like it, where do the heads look."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import traitlets
+from ipywidgets import widget_serialization
+
+from vitedu.widgets.base import Explorer, Flag, Integer, Later, index_below
+
+# Patches that can be asked.
+QUERIES = 64
+KINDS = ("trained", "drawn")
+_FIXED = ("photographs", "later", "num_layers", "num_heads", "settings")
+_MOST = 64
+
+
+class AskPatch(Explorer):
+    """A photograph, lit where a Vision Transformer finds what is asked for.
+
+    One points at a patch. The page shows how alike the others are after a
+    layer, where each head of each layer looks from there, and what in a
+    second photograph is most alike; with trained weights or with drawn ones.
+    What it is made of is fixed; what it shows can be set and linked at any
+    time. All of these count from 0.
+
+    `asked_patches.asked_patches` makes the arguments.
+
+    Args:
+        photographs: What is to be said of each, by its name.
+        data: Bytes that the page loads when it needs them: "NAME", the file
+            of a photograph; "KIND NAME", the maps and cosines there, of KIND
+            "trained" and "drawn"; "KIND NAME SECOND", the cosines between
+            two photographs.
+        num_layers: Blocks of both networks.
+        num_heads: Heads of a block.
+        settings: What buttons set, by the words on them.
+        view: What to show at first: `photograph`; `query`, one of 64 patches
+            in 8 rows; `layer`; `head`; `drawn`, True for drawn weights;
+            `second`, another photograph, or "" for the head, enlarged. Else
+            the first photograph, what is asked there first, and the layer
+            after three quarters of the network.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: Other `data` than the photographs need; a view that does
+            not exist.
+    """
+
+    files = "ask_patch"
+    parts = ("choosing", "ask_patch_maths", "ask_patch_pictures")
+
+    photographs = traitlets.Dict().tag(sync=True)
+    later = traitlets.Dict().tag(sync=True, **widget_serialization)
+    num_layers = Integer(1, low=1, high=_MOST)
+    num_heads = Integer(1, low=1, high=_MOST)
+    settings = traitlets.Dict().tag(sync=True)
+
+    photograph = traitlets.Unicode().tag(sync=True)
+    query = Integer(0, low=0, high=QUERIES - 1)
+    layer = Integer(0, low=0, high=_MOST - 1)
+    head = Integer(0, low=0, high=_MOST - 1)
+    drawn = Flag(False)
+    second = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(
+        self,
+        photographs: Mapping[str, Mapping[str, Any]],
+        data: Mapping[str, bytes],
+        num_layers: int,
+        num_heads: int,
+        *,
+        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        **view: Any,
+    ) -> None:
+        needed = _needed(photographs)
+        if data.keys() != needed:
+            other = min(data.keys() ^ needed)
+            raise ValueError(
+                f"data must have one entry for each of {sorted(needed)}, "
+                f"got {'another' if other in data else 'none'} for {other!r}"
+            )
+        super().__init__(
+            photographs=dict(photographs),
+            later={name: Later(data=part) for name, part in data.items()},
+            num_layers=num_layers,
+            num_heads=num_heads,
+            settings=dict(settings or {}),
+            **view,
+        )
+
+    @traitlets.default("photograph")
+    def _first(self) -> str:
+        return next(iter(self.photographs))
+
+    @traitlets.default("query")
+    def _asked_first(self) -> int:
+        return self.photographs[self.photograph]["query"]
+
+    @traitlets.default("layer")
+    def _late(self) -> int:
+        return max(0, 3 * self.num_layers // 4 - 1)
+
+    @traitlets.validate(*_FIXED)
+    def _check_fixed(self, proposal: Any) -> Any:
+        return self._only_once(proposal)
+
+    @traitlets.validate("layer", "head")
+    def _check_index(self, proposal: Any) -> int:
+        sizes = {"layer": self.num_layers, "head": self.num_heads}
+        return index_below(sizes[proposal["trait"].name], proposal)
+
+    @traitlets.validate("photograph", "second")
+    def _check_name(self, proposal: Any) -> str:
+        name, value = proposal["trait"].name, proposal["value"]
+        options = [*self.photographs] + [""] * (name == "second")
+        if value not in options:
+            raise ValueError(f"{name} must be one of {options}, got {value!r}")
+        return value
+
+
+def _needed(names: Mapping[str, Any]) -> set[str]:
+    """Return what `data` must hold for these photographs."""
+    pairs = {
+        f"{kind} {name} {second}" if name != second else f"{kind} {name}"
+        for kind in KINDS
+        for name in names
+        for second in names
+    }
+    return {*names, *pairs}

@@ -1,0 +1,237 @@
+// The pictures of the explorer AskPatch: photographs that are lit where a
+// value is large, and the small maps of all heads.
+
+// From dark to bright; brightness grows all the way.
+const GLOW = [
+  [14, 10, 34], [74, 20, 108], [166, 44, 96], [232, 98, 44], [252, 180, 46],
+  [252, 250, 190],
+];
+// How much of a photograph stays where a value is 0, in grey, and where it is
+// 1, in its colours, with how much of the glow. Between, values are raised.
+const DIM = 0.3;
+const KEPT = 0.75;
+const ADDED = 0.5;
+const raised = (value) => Math.max(0, value) ** 0.75;
+// Small maps are drawn so many times larger than they are, with sharp edges;
+// the browser then scales them smoothly.
+const SCALE = 4;
+const MAP = GRID / 2;
+
+function glow(value) {
+  const at = Math.min(1, Math.max(0, value)) * (GLOW.length - 1);
+  const low = Math.min(GLOW.length - 2, Math.floor(at));
+  return GLOW[low].map((from, channel) =>
+    from + (at - low) * (GLOW[low + 1][channel] - from));
+}
+
+// The pixels of a JPEG file. Not an image with an address: a policy may
+// forbid those made of bytes.
+async function readPicture(bytes) {
+  const bitmap = await createImageBitmap(
+    new Blob([bytes], { type: "image/jpeg" }),
+  );
+  const { width, height } = bitmap;
+  const canvas = html("canvas", { width, height });
+  const context = canvas.getContext("2d");
+  context.drawImage(bitmap, 0, 0);
+  return context.getImageData(0, 0, width, height);
+}
+
+// Lights a photograph where `values`, in rows of `side`, are large.
+function light(canvas, { width, height, data }, values, side) {
+  if (canvas.width !== width) fill(canvas, { width, height }, []);
+  const shares = Float32Array.from(values, raised);
+  const colours = Float32Array.from(Array.from(shares, glow).flat());
+  const lit = new ImageData(width, height);
+  for (let y = 0, i = 0; y < height; y += 1) {
+    const row = Math.floor((y * side) / height) * side;
+    for (let x = 0; x < width; x += 1, i += 4) {
+      const at = row + Math.floor((x * side) / width);
+      const share = shares[at];
+      const grey = DIM * (1 - share)
+        * (0.3 * data[i] + 0.59 * data[i + 1] + 0.11 * data[i + 2]);
+      for (let c = 0; c < 3; c += 1) {
+        lit.data[i + c] = grey
+          + share * (KEPT * data[i + c] + ADDED * colours[3 * at + c]);
+      }
+      lit.data[i + 3] = 255;
+    }
+  }
+  canvas.getContext("2d").putImageData(lit, 0, 0);
+}
+
+// From 0 on the left to 1 on the right, as a grey photograph would show it.
+function scale(name) {
+  const canvas = html("canvas", { "aria-hidden": "true" });
+  const data = new Uint8ClampedArray(4 * LEVELS).fill(140);
+  const values = Array.from({ length: LEVELS }, (_, at) => at / (LEVELS - 1));
+  light(canvas, { width: LEVELS, height: 1, data }, values, LEVELS);
+  return html("div", { class: "scale" }, name, " 0 ", canvas, " 1");
+}
+
+// The line around cells of a grid.
+function outline(side, places) {
+  const all = new Set(places);
+  return places.map((at) => {
+    const [row, column] = placeIn(side, at);
+    return [
+      all.has(at - side) ? "" : `M${column} ${row}h1`,
+      all.has(at + side) ? "" : `M${column} ${row + 1}h1`,
+      column && all.has(at - 1) ? "" : `M${column} ${row}v1`,
+      column < side - 1 && all.has(at + 1) ? "" : `M${column + 1} ${row}v1`,
+    ].join("");
+  }).join("");
+}
+
+// Two strokes, dark under light: seen on any photograph.
+function edged(tag, name) {
+  const strokes = ["under", "over"].map((place) =>
+    svg(tag, { class: `${name} ${place}` }));
+  return {
+    strokes, set: (attributes) =>
+      strokes.forEach((stroke) => fill(stroke, attributes, [])),
+  };
+}
+
+// A canvas under a drawing that has the coordinates of a grid.
+function litPicture(name, ...drawn) {
+  const canvas = html("canvas", { "aria-hidden": "true" });
+  const matches = edged("path", "match");
+  const drawing = svg("svg", {}, ...drawn, ...matches.strokes);
+  const root = html("div", { class: `lit ${name}` }, canvas, drawing);
+  function update(photo, values, side, places) {
+    light(canvas, photo, values, side);
+    drawing.setAttribute("viewBox", `0 0 ${side} ${side}`);
+    matches.set({ d: outline(side, places) });
+  }
+  return { root, drawing, update };
+}
+
+// The photograph in which one asks: with the mouse over it, another patch is
+// looked at; a click, a finger and the arrow keys choose.
+function askedPicture({ look, pick }) {
+  const dots = svg("path", { class: "dots" });
+  const asked = edged("rect", "asked");
+  asked.set({ width: 1, height: 1 });
+  const group = svg("g", { role: "radiogroup", "aria-label": WORDS.patches });
+  const picture = litPicture("photograph", dots);
+  picture.drawing.append(...asked.strokes, group);
+  const marks = Array.from({ length: QUERIES }, () =>
+    svg("rect", { role: "radio", class: "patch", width: STEP, height: STEP }));
+  group.append(...marks);
+  let about;
+
+  function pointedAt({ clientX, clientY }) {
+    const { left, top, width, height } =
+      picture.drawing.getBoundingClientRect();
+    return queryNear(about, [
+      Math.floor(GRID * (clientY - top) / height),
+      Math.floor(GRID * (clientX - left) / width),
+    ]);
+  }
+  picture.drawing.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "mouse" && about) look(pointedAt(event));
+  });
+  picture.drawing.addEventListener("pointerleave", () => look(null));
+  choosable(group, marks, (query, key) => {
+    const [down, across] = {
+      ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1],
+      ArrowRight: [0, 1],
+    }[key] ?? [];
+    if (down === undefined) return undefined;
+    const [row, column] = placeIn(ROW, query);
+    const inside = (at) => at >= 0 && at < ROW;
+    return inside(row + down) && inside(column + across)
+      ? query + down * ROW + across : query;
+  }, pick);
+
+  function setGrid(found) {
+    about = found;
+    marks.forEach((mark, query) => {
+      const [row, column] = placeOfQuery(about, query);
+      fill(mark, {
+        x: column - 1, y: row - 1, "aria-label":
+          sentence(WORDS.patch, { row: row + 1, column: column + 1 }),
+      }, []);
+    });
+    put(dots, "d", marks.map((_, query) => {
+      const [row, column] = placeOfQuery(about, query);
+      return `M${column + 0.5} ${row + 0.5}h0`;
+    }).join(""));
+  }
+  function update(photo, cosines, query, looked, places) {
+    picture.update(photo, cosines, GRID, places);
+    const [y, x] = placeOfQuery(about, looked);
+    asked.set({ x, y });
+    markChosen(marks, query, query);
+  }
+  return { root: picture.root, setGrid, update };
+}
+
+// All heads of all layers: a column for each layer.
+function headMaps(layers, heads, pick) {
+  const [wide, high] = [layers, heads].map((count) => count * (MAP + 1) - 1);
+  const canvas = html("canvas", {
+    width: SCALE * wide, height: SCALE * high, "aria-hidden": "true",
+  });
+  const small = html("canvas", { width: wide, height: high });
+  const ofLayer = svg("rect", {
+    class: "of-layer", y: -0.5, width: MAP + 1, height: high + 1,
+  });
+  const chosen = edged("rect", "chosen");
+  chosen.set({ width: MAP, height: MAP });
+  const group = svg("g", { role: "radiogroup", "aria-label": WORDS.heads });
+  const marks = Array.from({ length: layers * heads }, (_, at) => {
+    const [layer, head] = placeIn(heads, at);
+    return svg("rect", {
+      role: "radio", class: "head", x: layer * (MAP + 1),
+      y: head * (MAP + 1), width: MAP, height: MAP, "aria-label":
+        sentence(WORDS.headOf, { layer: layer + 1, head: head + 1 }),
+    });
+  });
+  group.append(...marks);
+  const drawing = svg("svg", { viewBox: `0 0 ${wide} ${high}` },
+    ofLayer, ...chosen.strokes, group);
+  const numbers = Array.from({ length: layers }, (_, layer) =>
+    html("span", { text: layer + 1 }));
+  const root = html("div", { class: "overview" },
+    html("div", { class: "numbers", "aria-hidden": "true" }, ...numbers),
+    html("div", { class: "maps" }, canvas, drawing));
+  root.style.setProperty("--layers", layers);
+  choosable(group, marks, (at, key) => {
+    const [layer, head] = placeIn(heads, at);
+    const [right, down] = {
+      ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0],
+      ArrowRight: [1, 0],
+    }[key] ?? [];
+    if (right === undefined) return undefined;
+    const inside = layer + right >= 0 && layer + right < layers
+      && head + down >= 0 && head + down < heads;
+    return inside ? at + right * heads + down : at;
+  }, (at) => pick(...placeIn(heads, at)));
+
+  function update(valuesOf, layer, head) {
+    const pixels = new ImageData(wide, high);
+    for (let at = 0; at < layers * heads; at += 1) {
+      const [left, top] = placeIn(heads, at).map((n) => n * (MAP + 1));
+      valuesOf(...placeIn(heads, at)).forEach((value, i) => {
+        const [row, column] = placeIn(MAP, i);
+        pixels.data.set(
+          [...glow(value), 255], 4 * ((top + row) * wide + left + column),
+        );
+      });
+    }
+    small.getContext("2d").putImageData(pixels, 0, 0);
+    const context = canvas.getContext("2d");
+    context.imageSmoothingEnabled = false;
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(small, 0, 0, canvas.width, canvas.height);
+    fill(ofLayer, { x: layer * (MAP + 1) - 0.5 }, []);
+    chosen.set({ x: layer * (MAP + 1), y: head * (MAP + 1) });
+    const now = layer * heads + head;
+    markChosen(marks, now, now);
+    numbers.forEach((number, at) =>
+      put(number, "class", at === layer ? "now" : "other"));
+  }
+  return { root, update };
+}
