@@ -21,6 +21,7 @@ from vitedu.widgets import (
     MaskEditor,
     ModelCounter,
     NormAxes,
+    OwnPhotograph,
     PatchCutter,
     PositionalEncoding,
     ReverseTrainer,
@@ -91,6 +92,11 @@ def norm_axes(**changes) -> NormAxes:
     return NormAxes(**{"batch": make_batch()} | changes)
 
 
+def own_photograph(**changes) -> OwnPhotograph:
+    """Make one of a network that is not there."""
+    return OwnPhotograph(**{"network": "none"} | changes)
+
+
 def patch_cutter(**changes) -> PatchCutter:
     """Make one of 21 x 35 pixels."""
     usual = {"image": make_image(), "patch_sizes": [3, 5, 7, 10]}
@@ -138,6 +144,7 @@ MAKERS = {
     "mask editor": MaskEditor,
     "model counter": ModelCounter,
     "norm axes": norm_axes,
+    "own photograph": own_photograph,
     "patch cutter": patch_cutter,
     "positional encoding": PositionalEncoding,
     "reverse trainer": reverse_trainer,

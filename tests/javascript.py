@@ -33,7 +33,7 @@ def run(scripts: str, code: str, **given: Any) -> Any:
 
     Args:
         scripts: Names of scripts in vitedu/widgets, after common.js.
-        code: An expression.
+        code: An expression, also of a promise.
         given: Constants that the code finds under these names; numpy arrays
             become typed arrays, bytes become base64.
     """
@@ -45,7 +45,8 @@ def run(scripts: str, code: str, **given: Any) -> Any:
         (
             _joined(*names),
             PLAIN,
-            f"{{ {constants} console.log(plain({code})); }}",
+            f"(async () => {{ {constants} console.log(plain(await ({code})));"
+            " })();",
         )
     )
     done = node(

@@ -22,7 +22,7 @@ ROOMS = {
     "analysis": "",
     "train": "data decoding training pretrained",
     "predict": "data training pretrained",
-    "book": "data training analysis",
+    "book": "data pretrained training analysis",
     "widgets": "",
 }
 LISTED = modules(LIBRARY)

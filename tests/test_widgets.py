@@ -348,6 +348,7 @@ MADE_OF = {
     "head viewer": "weights tokens",
     "mask editor": "tokens",
     "norm axes": "batch",
+    "own photograph": "network",
     "patch cutter": "image patch_sizes",
     "translator": "weights src_words tgt_words layout config",
 }

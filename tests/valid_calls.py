@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import torch
 from matplotlib.figure import Figure
+from networks import small_network
 from PIL import Image
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -63,6 +64,7 @@ from vitedu.analysis import (
 from vitedu.book import (
     figures,
     notebook,
+    page_network,
     page_weights,
     plots,
     progress,
@@ -664,6 +666,14 @@ CALLS = {
             page_weights.rounded_to_half(MODEL),
             both(not_a(transformer.Transformer), values(MODEL)),
         ),
+    ),
+    "book.page_network.pack_network": call(
+        page_network.pack_network,
+        model=(
+            small_network(),
+            both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
+        ),
+        normalisation=(photographs.IMAGENET, not_a()),
     ),
     "analysis.flops.vit_flops": call(
         flops.vit_flops,
@@ -1587,6 +1597,8 @@ EXEMPT = {
     "pretrained.weight_formats": INSIDE,
     "pretrained.models.model_of": INSIDE,
     "pretrained.zoo.packaged_file": "has no arguments",
+    "book.page_network.page_network": "has no arguments",
+    "book.page_network.pack_packaged": "has no arguments",
     "pretrained.weight_files.WeightFile": INSIDE,
     "fields": "the rules of configs; see test_fields",
     "book.plots.label_line": "matplotlib's own arguments",

@@ -7,6 +7,7 @@ With gzip, with the headers in its file `_headers`, and with its page
 import argparse
 import gzip
 import io
+from fnmatch import fnmatchcase
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -20,13 +21,6 @@ class GzipHandler(SimpleHTTPRequestHandler):
     """A file handler that compresses text and logs nothing."""
 
     protocol_version = "HTTP/1.1"
-
-    def __init__(
-        self, *args: object, headers: list[tuple[str, str]], **kwargs: object
-    ) -> None:
-        # Not `self.headers`: those are the headers of the request.
-        self.sent_headers = headers
-        super().__init__(*args, **kwargs)
 
     def send_head(self) -> BinaryIO | None:
         """Send the headers, and give back what to send after them."""
@@ -71,7 +65,8 @@ class GzipHandler(SimpleHTTPRequestHandler):
 
     def end_headers(self) -> None:
         """Send what the folder asks for with every answer."""
-        for name, value in self.sent_headers:
+        address = self.path.split("?")[0]
+        for name, value in headers_of(Path(self.directory), address):
             self.send_header(name, value)
         super().end_headers()
 
@@ -79,18 +74,27 @@ class GzipHandler(SimpleHTTPRequestHandler):
         """Stay quiet."""
 
 
-def headers_of(folder: Path) -> list[tuple[str, str]]:
-    """Return the names and values in the file `_headers` of a folder.
+def headers_of(folder: Path, address: str = "/") -> list[tuple[str, str]]:
+    """Return names and values for an address in the file `_headers`.
 
-    They are the lines that are indented; the line above them says for which
-    addresses, and the book's are for all.
+    A line that begins with `/` says for which addresses those below it are,
+    which are indented. A later value takes the place of an earlier one; after
+    `!` stands a name that an address has to do without.
     """
     file = folder / "_headers"
     if not file.is_file():
         return []
-    lines = file.read_text(encoding="utf-8").splitlines()
-    pairs = [line.split(":", 1) for line in lines if line.startswith(" ")]
-    return [(name.strip(), value.strip()) for name, value in pairs]
+    found: dict[str, str] = {}
+    matches = False
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("/"):
+            matches = fnmatchcase(address, line.strip())
+        elif matches and line.strip().startswith("!"):
+            found.pop(line.strip().removeprefix("!").strip(), None)
+        elif matches and line.startswith(" "):
+            name, _, value = line.partition(":")
+            found[name.strip()] = value.strip()
+    return list(found.items())
 
 
 def make_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
@@ -101,9 +105,7 @@ def make_server(folder: Path, port: int = 0) -> ThreadingHTTPServer:
     """
     if not Path(folder, "index.html").is_file():
         raise ValueError(f"folder: no index.html in {folder}")
-    handler = partial(
-        GzipHandler, directory=str(folder), headers=headers_of(Path(folder))
-    )
+    handler = partial(GzipHandler, directory=str(folder))
     return ThreadingHTTPServer(("127.0.0.1", port), handler)
 
 

@@ -39,14 +39,19 @@ def mounted(
     width: int = 900,
     theme: str = "light",
     book_css: bool = True,
+    content_root: str | None = None,
     **context: str,
 ) -> Iterator[Page]:
-    """Open a page from disk; until it is closed it must not throw or ask."""
+    """Open a page from disk; until it is closed it must not throw or ask.
+
+    With `content_root` it knows its way to the files of a site, as pages do.
+    """
     state = {"state": dependency_state(widget, drop_defaults=False)}
     view = VIEW.format(json.dumps({"model_id": widget.model_id}))
     web = f"{root.as_uri()}/book/web"
+    way = f' data-content_root="{content_root}"' if content_root else ""
     file.write_text(
-        f'<!doctype html><html lang="en" data-theme="{theme}"><head>'
+        f'<!doctype html><html lang="en" data-theme="{theme}"{way}><head>'
         '<meta charset="utf-8"><title>t</title>'
         f"{book_css * STYLES.format(web)}"
         f"{elements(state)}"

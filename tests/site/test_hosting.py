@@ -10,11 +10,14 @@ import yaml
 from conftest import watch
 from pages import start_explorers
 from playwright.sync_api import expect
+from vitedu_book.hosting import _policy
 from vitedu_book.third_party import FOLDER, MANIFEST, PACKAGES
 
 from tools.serve import headers_of, make_server
 
 CHAPTER = "chapters/16-looking-inside.html"
+OTHER, OWN = "chapters/16-looking-inside", "chapters/20-real-vit"
+POLICY = "Content-Security-Policy"
 TAG = re.compile(r"<([a-z][\w-]*)([^<>]*)>")
 VALUE = re.compile(r'"[^"]*"')
 ATTRIBUTE_SCRIPT = re.compile(r"\son[a-z]+=")
@@ -37,7 +40,7 @@ BLOB = """async () => {
 }"""
 # In `_static`, made by the build out of the pages.
 MADE = re.compile(
-    r"settings/|widget-state/|joined/|licences/|pygments\.css|katex-math\.css|"
+    r"settings/|widget-state/|networks/|joined/|licences/|pygments\.css|katex-math\.css|"
     r"documentation_options\.js|language_data\.js|mystnb\.\w+\.css"
 )
 
@@ -90,6 +93,39 @@ def test_every_answer_has_the_headers(site, root):
         with urlopen(site.url(path)) as answer:
             sent = answer.headers
         assert [(name, sent[name]) for name, _ in expected] == expected
+
+
+def parts_of(policy: str) -> set[str]:
+    return set(policy.split("; "))
+
+
+def test_one_page_may_do_what_its_explorer_needs(root):
+    folder = root / "book" / "hosting"
+    usual, own = (
+        dict(headers_of(folder, f"/{page}.html")) for page in (OTHER, OWN)
+    )
+    assert {name for name in usual if own.get(name) != usual[name]} == {POLICY}
+    loose, strict = parts_of(own[POLICY]), parts_of(usual[POLICY])
+    assert strict - loose == {"script-src 'self'"}
+    assert loose - strict == {
+        "script-src 'self' 'wasm-unsafe-eval'",
+        "worker-src blob:",
+    }
+    # The same stands in the pages, for hosts that send no headers.
+    for page, headers in ((OTHER, usual), (OWN, own)):
+        in_page, sent = parts_of(_policy(page)), parts_of(headers[POLICY])
+        assert sent - in_page == {"frame-ancestors 'self'"}
+        assert in_page < sent
+
+
+def test_headers_are_those_of_the_rules_that_match(tmp_path):
+    (tmp_path / "_headers").write_text(
+        "/*\n  A: 1\n  B: 2: 3\n/c/d*\n  ! A\n  B: 4\n  C: 5\n",
+        encoding="utf-8",
+    )
+    assert headers_of(tmp_path, "/c/") == [("A", "1"), ("B", "2: 3")]
+    assert headers_of(tmp_path, "/c/d.html") == [("B", "4"), ("C", "5")]
+    assert headers_of(tmp_path / "none", "/") == []
 
 
 @pytest.mark.parametrize("kind", ["script", "style"])

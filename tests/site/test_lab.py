@@ -24,6 +24,17 @@ CELLS = (
     "print('third output')",
     "print('fourth output')",
     "from vitedu.widgets import AttentionPlane\nAttentionPlane(playing=False)",
+    """
+from vitedu.book.asked_patches import asked_patches
+from vitedu.config import ViTConfig
+from vitedu.vit import VisionTransformer
+from vitedu.widgets import AskPatch
+
+sizes = {"d_model": 4, "d_ff": 4, "num_layers": 2, "num_heads": 2}
+config = ViTConfig(image_size=24, patch_size=1, num_classes=0, **sizes)
+model = VisionTransformer(config).eval()
+AskPatch(**asked_patches(model, model, ["cat", "coffee"]))
+""",
 )
 
 
@@ -102,7 +113,8 @@ def notebook(browser: Browser, lab: str) -> Iterator[Page]:
     idle.wait_for(state="attached", timeout=60_000)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
-    expect(page.locator(".vitedu-explorer")).to_be_visible(timeout=240_000)
+    last = page.locator(".vitedu-explorer").nth(1)
+    expect(last).to_be_visible(timeout=240_000)
     yield page
     page.close()
 
@@ -120,6 +132,13 @@ def test_guesses_fold_and_explorers_move(notebook: Page):
     for text in texts:
         expect(outputs.filter(has_text=text)).to_be_visible()
 
-    explorer = notebook.locator(".vitedu-explorer")
+    explorer = notebook.locator(".vitedu-explorer").first
     explorer.get_by_label("direction of the query").press("ArrowRight")
     expect(explorer).to_have_attribute("data-angle", "36")
+
+    # What is kept for later comes from the kernel.
+    ask = notebook.locator(".vitedu-ask-patch")
+    expect(ask).to_have_attribute("data-query", "26")
+    ask.get_by_label("Show here").select_option("the coffee")
+    expect(ask).to_have_attribute("data-second", "coffee")
+    expect(ask.locator(".vitedu-reading")).to_contain_text("In the coffee")

@@ -8,6 +8,7 @@ from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.model_counter import ModelCounter
 from vitedu.widgets.norm_axes import NormAxes
+from vitedu.widgets.own_photograph import OwnPhotograph
 from vitedu.widgets.patch_cutter import PatchCutter
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reverse_trainer import ReverseTrainer
@@ -23,6 +24,7 @@ __all__ = [
     "MaskEditor",
     "ModelCounter",
     "NormAxes",
+    "OwnPhotograph",
     "PatchCutter",
     "PositionalEncoding",
     "ReverseTrainer",

@@ -10,6 +10,7 @@ to the source, and from each chapter to places where it can be run.
 import os
 import re
 import shutil
+from fnmatch import fnmatchcase
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -116,16 +117,19 @@ def add_policy(
     if app.config.html_baseurl:
         context["metatags"] = (
             '<meta http-equiv="Content-Security-Policy" '
-            f'content="{escape(_policy(), quote=True)}" />\n'
+            f'content="{escape(_policy(pagename), quote=True)}" />\n'
             + context.get("metatags", "")
         )
 
 
-def _policy() -> str:
-    """Return the policy, less what a browser reads in a header only."""
-    text = HEADERS.read_text(encoding="utf-8")
-    policy = re.search(r"Content-Security-Policy: (.*)", text)[1]
-    return re.sub(r"; frame-ancestors [^;]*", "", policy)
+def _policy(page: str) -> str:
+    """Return the policy of a page, less what counts in a header only."""
+    policies = [
+        re.search(r"Content-Security-Policy: (.*)", rule)[1]
+        for rule in re.split(r"^(?=/)", HEADERS.read_text("utf-8"), flags=re.M)
+        if fnmatchcase(f"/{page}.html", rule.partition("\n")[0])
+    ]
+    return re.sub(r"; frame-ancestors [^;]*", "", policies[-1])
 
 
 def write_map(app: Sphinx, exception: Exception | None) -> None:

@@ -1,0 +1,440 @@
+"""OwnPhotograph in the browser: what it loads, shows and never sends."""
+
+import base64
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from conftest import watch
+from ipywidgets.embed import dependency_state
+from mounted import (
+    each_look,
+    expect_accessible_and_inside,
+    expect_published,
+    explorer_of,
+    mounted,
+    published,
+)
+from networks import rounded, small_network
+from pages import start_explorers
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+from vitedu_book.networks import write_network
+from vitedu_book.widget_state import HOST, scripts_of
+
+from tools.serve import make_server
+from vitedu.analysis.attention_maps import capture_attention
+from vitedu.book.page_network import pack_network
+from vitedu.data.photographs import (
+    IMAGENET,
+    photograph,
+    preprocess,
+    read_image,
+)
+from vitedu.widgets import OwnPhotograph
+
+CHAPTER = "chapters/20-real-vit.html"
+START = "Try your own photograph (loads 22 MB once)"
+FOLDER = "_static/networks"
+# The network has three layers and two heads.
+LAST = 2
+SEEN = f"32 {LAST}"
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory) -> Path:
+    """Write a small network as a build does, and a slow one."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, changes in (("small", {}), ("slow", {"num_layers": 40})):
+        packed = pack_network(small_network(**changes))
+        write_network(folder / FOLDER, name, packed)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cat(tmp_path_factory) -> Path:
+    """Write a photograph that is not square."""
+    path = tmp_path_factory.mktemp("photographs") / "cat.png"
+    pixels = (255 * photograph("cat")[:, :150, :200]).byte()
+    Image.fromarray(pixels.permute(1, 2, 0).numpy()).save(path)
+    return path
+
+
+@pytest.fixture
+def show(
+    browser: Browser, root: Path, networks: Path, tmp_path: Path
+) -> Iterator[Callable[..., Page]]:
+    """Open explorers from disk, in a site that has the networks."""
+    stack = []
+
+    def open_one(name: str = "small", **how) -> Page:
+        opened = mounted(
+            browser,
+            root,
+            tmp_path / "a.html",
+            OwnPhotograph(name),
+            content_root=f"{networks.as_uri()}/",
+            **how,
+        )
+        stack.append(opened)
+        return opened.__enter__()
+
+    yield open_one
+    for opened in stack:
+        opened.__exit__(None, None, None)
+
+
+def start(page: Page) -> None:
+    """Load the network."""
+    page.get_by_role("button", name=START).click()
+    expect(page.get_by_role("button", name="Choose")).to_be_visible()
+
+
+def give(page: Page, path: Path) -> None:
+    """Choose a photograph."""
+    page.locator("input[type=file]").first.set_input_files(path)
+
+
+def expect_seen(page: Page, number: int = 1, layer: int = LAST) -> None:
+    """Wait for the finer of both grids."""
+    expect_published(explorer_of(page), coloured=f"{number} 32 {layer}")
+    expect_published(explorer_of(page), grid=32)
+
+
+def canvas(page: Page, name: str) -> np.ndarray:
+    """Return the colours of a picture, (row, column, 3)."""
+    side, data = page.locator(f".picture.{name} canvas").evaluate(
+        """canvas => {
+            const { width } = canvas;
+            const context = canvas.getContext("2d");
+            const { data } = context.getImageData(0, 0, width, width);
+            return [width, Array.from(data)];
+        }"""
+    )
+    return np.reshape(data, (side, side, 4))[..., :3]
+
+
+def expect_readings(page: Page, cat: Path) -> None:
+    """Compare what the page says with what the library computes."""
+    shown = published(explorer_of(page))
+    model = small_network()
+    model = rounded(model, pack_network(model))
+    image = preprocess(read_image(cat), 4 * 32, normalisation=IMAGENET)
+    with torch.no_grad(), capture_attention(model) as maps:
+        features = model.layer_features(image[None])
+        tokens = model.norm(features[shown["layer"]])[0, 1:]
+    patch = shown["patch"]
+    cosines = F.cosine_similarity(tokens, tokens[patch])
+    weights = maps[f"blocks.{shown['layer']}.attn"]
+    token, *rest = weights[0, shown["head"], 1 + patch].tolist()
+    largest = np.sort(rest)[::-1]
+    half = np.searchsorted(np.cumsum(largest), sum(rest) / 2) + 1
+    alike = int((cosines > 0.5).sum()) - 1
+    for name, value in {
+        "low": cosines.min().item(),
+        "most": max(rest),
+        "token": token,
+    }.items():
+        assert shown[name] == pytest.approx(value, abs=2e-4), name
+    # One that lies at the limit may fall on either side.
+    assert shown["half"] == pytest.approx(half, abs=1)
+    assert shown["alike"] == pytest.approx(alike, abs=2)
+    shares = (cosines - cosines.min()) / (1 - cosines.min())
+    assert canvas(page, "similarity").sum(-1).argmax() == patch
+    order = canvas(page, "similarity").sum(-1).ravel()
+    assert np.corrcoef(order, shares)[0, 1] > 0.98
+
+
+def test_from_disk_it_shows_what_the_library_computes(show, cat):
+    page = show()
+    expect(page.locator(".about")).to_contain_text("stays on this machine")
+    start(page)
+    give(page, cat)
+    expect_seen(page)
+    assert published(explorer_of(page))["kernel"] in ("relaxed", "simd")
+    expect_readings(page, cat)
+    pixels = preprocess(read_image(cat), 4 * 32, normalisation=IMAGENET)
+    shown = 255 * IMAGENET.undo(pixels).permute(1, 2, 0)
+    np.testing.assert_allclose(canvas(page, "photograph"), shown, atol=1)
+    colours = canvas(page, "colours").reshape(-1, 3)
+    assert len(np.unique(colours, axis=0)) > 500
+    page.get_by_label("Layer", exact=True).press("Home")
+    expect_seen(page, layer=0)
+    page.get_by_label("Head", exact=True).press("End")
+    page.locator(".picture.photograph").press("ArrowUp")
+    expect_published(explorer_of(page), layer=0, head=1, patch=15 * 32 + 16)
+    expect_readings(page, cat)
+    assert (canvas(page, "colours").reshape(-1, 3) != colours).any()
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "The patch in row 16, column 17 of 32"
+    )
+
+
+def test_mouse_finger_and_keys_point_at_a_patch(show, cat):
+    page = show(has_touch=True)
+    start(page)
+    give(page, cat)
+    expect_seen(page)
+    explorer = explorer_of(page)
+    box = page.locator(".picture.colours").bounding_box()
+
+    def place(row: float, column: float) -> tuple[float, float]:
+        down, across = (row + 0.5) / 32, (column + 0.5) / 32
+        return box["x"] + across * box["width"], box["y"] + down * box[
+            "height"
+        ]
+
+    page.mouse.move(*place(3, 7))
+    expect_published(explorer, patch=3 * 32 + 7)
+    # It only looked.
+    page.mouse.move(1, 1)
+    expect_published(explorer, patch=16 * 32 + 16)
+    page.mouse.click(*place(4, 9))
+    page.mouse.move(1, 1)
+    expect_published(explorer, patch=4 * 32 + 9)
+    page.touchscreen.tap(*place(30, 0))
+    expect_published(explorer, patch=30 * 32)
+    photo = page.locator(".picture.photograph")
+    for key, patch in [
+        ("ArrowLeft", 30 * 32),
+        ("ArrowDown", 31 * 32),
+        ("ArrowDown", 31 * 32),
+        ("ArrowRight", 31 * 32 + 1),
+    ]:
+        photo.press(key)
+        expect_published(explorer, patch=patch)
+    frames = page.locator(".picture .frame")
+    for frame in frames.all():
+        assert frame.evaluate("node => [node.style.top, node.style.left]") == [
+            "96.875%",
+            "3.125%",
+        ]
+
+
+GIVEN = """(root, [kind, data]) => {
+  const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], "a.png", { type: "image/png" }));
+  const how = { bubbles: true, cancelable: true };
+  const event = kind === "paste"
+    ? new ClipboardEvent(kind, { ...how, clipboardData: transfer })
+    : new DragEvent(kind, { ...how, dataTransfer: transfer });
+  return root.dispatchEvent(event);
+}"""
+
+
+def test_a_photograph_can_be_dropped_and_pasted(show, cat):
+    page = show()
+    data = base64.b64encode(cat.read_bytes()).decode()
+    explorer = explorer_of(page)
+    # Before the network is there nothing is done, and no file is opened.
+    assert not explorer.evaluate(GIVEN, ["drop", data])
+    start(page)
+    for number, kind in enumerate(("drop", "paste"), start=1):
+        assert not explorer.evaluate(GIVEN, [kind, data])
+        expect_seen(page, number)
+    expect(page.get_by_role("button", name="Take")).to_have_count(0)
+    assert page.locator("input[capture]").count() == 1
+
+
+def test_a_finger_may_take_a_photograph(show, browser):
+    page = show(is_mobile=True, has_touch=True, width=390)
+    start(page)
+    with page.expect_file_chooser():
+        page.get_by_role("button", name="Take one").click()
+
+
+def test_what_is_no_photograph_is_refused_and_another_one_taken(
+    show, cat, tmp_path
+):
+    page = show()
+    start(page)
+    (tmp_path / "a.png").write_text("no picture")
+    give(page, tmp_path / "a.png")
+    fault = page.locator(".fault")
+    expect(fault).to_contain_text("This file could not be used")
+    expect(page.locator("progress")).to_be_hidden()
+    give(page, cat)
+    expect_seen(page, 2)
+    expect(fault).to_be_empty()
+
+
+def test_a_run_can_be_cancelled_and_another_photograph_comes_first(show, cat):
+    page = show("slow")
+    start(page)
+    give(page, cat)
+    progress = page.locator(".progress")
+    expect(progress).to_contain_text("32 \N{MULTIPLICATION SIGN} 32 patches")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".fault")).to_have_text("Cancelled.")
+    expect(progress).to_be_hidden()
+    expect_published(explorer_of(page), grid=16)
+    give(page, cat)
+    expect(progress).to_contain_text("32 \N{MULTIPLICATION SIGN} 32 patches")
+    give(page, cat)
+    expect_published(explorer_of(page), coloured="3 32 9")
+    expect(page.locator(".fault")).to_be_empty()
+
+
+def test_five_photographs_leave_nothing_on_the_page(show, cat):
+    page = show()
+    start(page)
+    session = page.context.new_cdp_session(page)
+    used = []
+    for number in range(1, 7):
+        give(page, cat)
+        expect_seen(page, number)
+        session.send("HeapProfiler.collectGarbage")
+        heap = session.send("Runtime.getHeapUsage")
+        used.append((heap["backingStorageSize"], heap["usedSize"]))
+    # A photograph has 200 kB in arrays. What is compiled counts in objects.
+    arrays, objects = zip(*used, strict=True)
+    assert max(arrays) - arrays[0] < 10_000, used
+    assert objects[-1] - objects[0] < 200_000, used
+    assert len(page.workers) == 1
+
+
+def test_it_ends_its_worker(show):
+    page = show()
+    start(page)
+    assert len(page.workers) == 1
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator(".vitedu-explorer")).to_have_count(0)
+    page.wait_for_function("true")
+    assert page.workers == []
+
+
+def test_without_a_network_it_says_so(show):
+    page = show("")
+    expect(page.locator(".about")).to_have_text(
+        "The network is not part of this build."
+    )
+    expect(page.get_by_role("button")).to_have_count(0)
+
+
+def test_a_network_that_does_not_come_can_be_asked_for_again(show):
+    page = show("other")
+    for _ in range(2):
+        page.get_by_role("button", name=START).click()
+        expect(page.locator(".fault")).to_contain_text(
+            "The network could not be loaded"
+        )
+
+
+@each_look
+def test_accessible_and_inside_with_a_photograph(show, cat, theme, width):
+    page = show(theme=theme, width=width)
+    start(page)
+    expect_accessible_and_inside(page)
+    give(page, cat)
+    expect_seen(page)
+    expect_accessible_and_inside(page)
+
+
+@pytest.fixture
+def served(root: Path, networks: Path, browser: Browser) -> Iterator[Callable]:
+    """Open it on a host, at an address, under the policy for that address.
+
+    `change` is what happens to the text of the policies.
+    """
+    pages = []
+
+    def open_one(at: str, change=lambda policies: policies) -> Page:
+        headers = (root / "book/hosting/_headers").read_text("utf-8")
+        (networks / "_headers").write_text(change(headers), "utf-8")
+        (networks / "index.html").touch()
+        script = (root / "book/web" / HOST).read_text("utf-8")
+        (networks / "_static" / HOST).write_text(script, "utf-8")
+        explorer = OwnPhotograph("small")
+        state = {"state": dependency_state(explorer, drop_defaults=False)}
+        text = "".join(scripts_of(state))
+        (networks / "_static" / "state.js").write_text(text, "utf-8")
+        path = networks / at
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(
+            '<!doctype html><html lang="en" data-content_root="../">'
+            "<head><title>t</title><link rel=icon href=data:,>"
+            '<script defer src="../_static/state.js"></script>'
+            f'<script defer src="../_static/{HOST}"></script></head><body>'
+            '<script type="application/vnd.jupyter.widget-view+json">'
+            f'{{"model_id": "{explorer.model_id}"}}</script></body></html>',
+            encoding="utf-8",
+        )
+        server = make_server(networks)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        page = browser.new_page()
+        watch(page, address)
+        page.asked = []
+        page.on("request", lambda request: page.asked.append(request.url))
+        pages.append((page, server))
+        page.goto(f"{address}/{at}")
+        return page
+
+    yield open_one
+    for page, server in pages:
+        page.close()
+        server.shutdown()
+        server.server_close()
+
+
+def test_nothing_leaves_the_machine(served, cat):
+    page = served(CHAPTER)
+    start(page)
+    asked = [url for url in page.asked if "_static/networks" in url]
+    assert [Path(url).name for url in asked] == ["small.bin"]
+    page.asked.clear()
+    page.context.set_offline(True)
+    give(page, cat)
+    expect_seen(page)
+    page.get_by_label("Layer", exact=True).press("Home")
+    expect_seen(page, layer=0)
+    page.locator(".picture.photograph").press("ArrowUp")
+    expect_published(explorer_of(page), patch=15 * 32 + 16)
+    assert published(explorer_of(page))["kernel"] in ("relaxed", "simd")
+    assert page.asked == []
+    assert page.console_errors == []
+    assert page.requests_outside == []
+
+
+def test_no_other_page_may_run_it(served):
+    page = served("chapters/19-other.html")
+    page.get_by_role("button", name=START).click()
+    expect(page.locator(".fault")).to_contain_text("could not be loaded")
+    assert any("worker-src" in error for error in page.console_errors)
+
+
+def test_where_a_policy_forbids_the_kernel_javascript_computes(served, cat):
+    page = served(CHAPTER, lambda text: text.replace("'wasm-unsafe-eval'", ""))
+    start(page)
+    assert published(explorer_of(page))["kernel"] == "plain"
+    give(page, cat)
+    expect_seen(page)
+    expect_readings(page, cat)
+
+
+def test_loading_can_be_cancelled(served):
+    page = served(CHAPTER)
+    stuck = []
+    page.route("**/small.bin", lambda route: stuck.append(route))
+    page.get_by_role("button", name=START).click()
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".fault")).to_have_text("Cancelled.")
+    page.unroute("**/small.bin")
+    start(page)
+    assert len(stuck) == 1
+
+
+def test_the_chapter_sees_a_photograph(open_page, root):
+    page = open_page(CHAPTER)
+    start_explorers(page)
+    explorer = page.locator(".vitedu-own-photograph")
+    page.get_by_role("button", name=START).click()
+    expect(page.get_by_role("button", name="Choose")).to_be_visible()
+    give(page, root / "vitedu/data/cat.jpg")
+    expect(explorer).to_have_attribute("data-grid", "32")
+    assert published(explorer)["kernel"] in ("relaxed", "simd")

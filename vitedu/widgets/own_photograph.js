@@ -1,0 +1,321 @@
+// A Vision Transformer looks at the reader's own photograph, in the page.
+
+const WORDS = {
+  label: "Your own photograph, seen by a Vision Transformer",
+  about: "A Vision Transformer with 22 million weights runs here, in your "
+    + "browser. Your photograph stays on this machine: the page loads the "
+    + "network once, and after that it neither asks for anything nor sends "
+    + "anything.",
+  absent: "The network is not part of this build.",
+  start: "Try your own photograph (loads 22 MB once)",
+  choose: "Choose a photograph",
+  take: "Take one",
+  drop: "You can also drop one here, or paste one. Its centre square is used.",
+  loading: "Loading the network: {percent} %",
+  opening: "Starting the network",
+  decoding: "Reading the photograph",
+  seeing: "{grid} × {grid} patches: layer {done} of {layers}",
+  cancel: "Cancel",
+  cancelled: "Cancelled.",
+  notLoaded: "The network could not be loaded ({message}).",
+  notSeen: "This file could not be used ({message}). Use a photograph as JPEG, "
+    + "PNG or WebP.",
+  layer: "Layer",
+  head: "Head",
+  ofAll: "{number} of {all}",
+  titles: {
+    photograph: "Your photograph",
+    colours: "Layer {layer} in three colours",
+    similarity: "How alike to the framed patch",
+    attention: "Where head {head} looks from it",
+  },
+  notes: {
+    photograph: "Point at a patch with the mouse, a finger or the arrow keys.",
+    colours: "The first three principal components of the patches as red, "
+      + "green and blue.",
+    similarity: "Cosines of patches after layer {layer}: 1 is light, {low} is "
+      + "black.",
+    attention: "The lightest patch gets {most} of the weight, the class token "
+      + "{token}.",
+  },
+  picker: "Patch, moved by the arrow keys",
+  patch: "The patch in row {row}, column {column} of {grid} × {grid}. After "
+    + "layer {layer}, {alike} of the {others} others have a cosine above 0.5 "
+    + "with it. Of what head {head} gives to patches, half lies on {half}.",
+};
+
+const PICTURES = ["photograph", "colours", "similarity", "attention"];
+const KEYS = {
+  ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
+};
+
+const percent = (share) => `${tidy(100 * share, 2)} %`;
+
+// The lines above the pictures: a button that begins, ways to give a
+// photograph, how far things are, and what went wrong.
+function entrance({ onStart, onPhotograph }) {
+  let stop = null;
+  const picker = (attributes) => html("input", {
+    type: "file", accept: "image/*", hidden: "", ...attributes,
+    onchange: ({ target }) => {
+      if (target.files.length) onPhotograph(target.files[0]);
+      target.value = ""; // so that the same one can be chosen again
+    },
+  });
+  const files = picker({});
+  const camera = picker({ capture: "environment" });
+  const start = button(WORDS.start, onStart);
+  const take = button(WORDS.take, () => camera.click());
+  take.hidden = !matchMedia("(pointer: coarse)").matches;
+  const offer = html(
+    "div", { class: "offer" },
+    button(WORDS.choose, () => files.click()), take, files, camera,
+    html("span", { text: WORDS.drop }),
+  );
+  const said = html("span");
+  const bar = html("progress", { max: 1 });
+  const cancel = button(WORDS.cancel, () => stop());
+  const progress = html(
+    "div", { class: "progress" }, html("label", {}, said, bar), cancel,
+  );
+  const fault = html("p", { class: "fault", role: "status" });
+
+  // One of: "start", "offer", "nothing".
+  function invite(what) {
+    start.hidden = what !== "start";
+    offer.hidden = what !== "offer";
+  }
+  // How far something is, from 0 to 1, or null; `stopping` ends it.
+  function go(words, share, stopping) {
+    progress.hidden = false;
+    write(said, words);
+    if (share === null) bar.removeAttribute("value");
+    else bar.value = share;
+    stop = stopping;
+    cancel.hidden = !stop;
+  }
+  function rest(words = "") {
+    progress.hidden = true;
+    write(fault, words);
+  }
+  invite("nothing");
+  rest();
+  return { roots: [start, offer, progress, fault], invite, go, rest };
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "own-photograph", WORDS.label);
+  let worker = null;
+  let sizes = { layers: 1, heads: 1 };
+  // The grid is 0 until a photograph has been seen. `chosen`, and `under` the
+  // mouse, are places in shares of the side.
+  let grid = 0;
+  let photograph = 0;
+  let chosen = [0.5, 0.5];
+  let under = null;
+  let answer = null;
+  let coloured = "";
+  let began = 0;
+
+  const pointing = {
+    look: (place) => {
+      under = place;
+      redraw();
+    },
+    pick: (place) => {
+      [chosen, under] = [place, null];
+      redraw();
+    },
+  };
+  const door = entrance({ onStart: open, onPhotograph: see });
+  const pictures = Object.fromEntries(
+    PICTURES.map((name) => [name, picture(name, pointing)]));
+  const titles = PICTURES.map(() => titled(""));
+  const notes = PICTURES.map(() => noted(""));
+  const slider = (name, all) => range({
+    label: WORDS[name], min: 0, max: 0, value: 0,
+    format: (at) => sentence(WORDS.ofAll, { number: at + 1, all: sizes[all] }),
+    onInput: (at) => setTraits(model, { [name]: at }),
+  });
+  const layers = slider("layer", "layers");
+  const heads = slider("head", "heads");
+  const seen = html(
+    "div", { hidden: "" },
+    html("div", { class: "vitedu-controls" }, layers.root, heads.root),
+    html("div", { class: "panels" }, ...PICTURES.map((name, i) =>
+      panel(name, titles[i], pictures[name].root, notes[i]))),
+    ...frame.reading,
+  );
+  fill(pictures.photograph.root, {
+    tabindex: "0", role: "application", "aria-label": WORDS.picker,
+    onkeydown: onKey,
+  }, []);
+
+  function inGrid(place) {
+    return place.map((share) => Math.floor(share * grid));
+  }
+  function onKey(event) {
+    const move = KEYS[event.key];
+    if (!move) return;
+    event.preventDefault();
+    pointing.pick(inGrid(chosen).map((at, i) =>
+      (Math.min(grid - 1, Math.max(0, at + move[i])) + 0.5) / grid));
+  }
+
+  async function open() {
+    const control = new AbortController();
+    let starting;
+    const tell = (share) => door.go(
+      sentence(WORDS.loading, { percent: Math.floor(100 * share) || 0 }),
+      Number.isFinite(share) ? share : null, () => control.abort());
+    door.invite("nothing");
+    door.rest();
+    tell(0);
+    try {
+      const file = await loadNetwork(model, control.signal, tell);
+      control.signal.throwIfAborted();
+      door.go(WORDS.opening, null);
+      const header = readHeader(file);
+      starting = startWorker(file, header, onProgress);
+      const opened = await starting.call(
+        "open", { file, header }, [file.buffer]);
+      [worker, sizes] = [starting, opened];
+      layers.setMax(sizes.layers - 1);
+      heads.setMax(sizes.heads - 1);
+      frame.publish({ kernel: opened.kernel, bytes: opened.bytes });
+      door.invite("offer");
+      door.rest();
+    } catch (error) {
+      starting?.dispose();
+      door.invite("start");
+      door.rest(control.signal.aborted ? WORDS.cancelled
+        : sentence(WORDS.notLoaded, { message: error.message }));
+    }
+  }
+
+  async function see(file) {
+    const mine = (photograph += 1);
+    began = performance.now();
+    [grid, answer, seen.hidden] = [0, null, true];
+    door.rest();
+    door.go(WORDS.decoding, null);
+    let words = "";
+    try {
+      const whole = await worker.call("show", { file });
+      if (!whole) words = WORDS.cancelled;
+    } catch (error) {
+      words = sentence(WORDS.notSeen, { message: error.message });
+    }
+    if (mine === photograph) door.rest(words);
+  }
+
+  function onProgress({ grid: size, done, square, finished }) {
+    if (square) {
+      const side = Math.sqrt(square.length / 3);
+      pictures.photograph.draw(side, (i) =>
+        [0, 1, 2].map((c) => 255 * square[c * side * side + i]));
+    }
+    if (finished) {
+      grid = size;
+      seen.hidden = false;
+      redraw();
+      return;
+    }
+    const words = { grid: size, done, layers: sizes.layers };
+    door.go(sentence(WORDS.seeing, words), done / sizes.layers, () =>
+      worker.call("stop"));
+  }
+
+  const colour = newestOnly(async (size, layer, key) => {
+    const colours = await worker.call("colours", { grid: size, layer });
+    if (!key.startsWith(`${photograph} `)) return;
+    pictures.colours.draw(size, (i) => colours.subarray(3 * i, 3 * i + 3));
+    const seconds = (performance.now() - began) / 1000;
+    frame.publish({ coloured: key, seconds });
+  });
+  const ask = newestOnly(async (size, layer, patch, mine) => {
+    const found = await worker.call("ask", { grid: size, layer, patch });
+    if (mine !== photograph) return;
+    answer = { ...found, grid: size, layer, patch };
+    update();
+  });
+
+  // Asks for what is not there yet, and draws what is.
+  function update() {
+    if (!grid) return;
+    const layer = Math.min(model.get("layer"), sizes.layers - 1);
+    const head = Math.min(model.get("head"), sizes.heads - 1);
+    layers.set(layer);
+    heads.set(head);
+    const key = `${photograph} ${grid} ${layer}`;
+    if (key !== coloured) colour(grid, layer, (coloured = key));
+    const [row, column] = inGrid(under ?? chosen);
+    for (const one of Object.values(pictures)) one.mark(row, column, grid);
+    const patch = row * grid + column;
+    if (answer?.grid !== grid || answer.layer !== layer
+      || answer.patch !== patch) {
+      ask(grid, layer, patch, photograph);
+    }
+    if (answer) drawAnswer(head);
+  }
+
+  function drawAnswer(head) {
+    const { similarity, attention, grid: size, layer, patch } = answer;
+    const count = 1 + size * size;
+    const [token, ...weights] =
+      attention.subarray(head * count, (head + 1) * count);
+    const low = Math.min(...similarity);
+    const most = Math.max(...weights);
+    pictures.similarity.draw(size, (i) =>
+      lightness((similarity[i] - low) / (1 - low)));
+    // The eye sees the root of a small weight, and not the weight.
+    pictures.attention.draw(size, (i) =>
+      lightness(Math.sqrt(weights[i] / most)));
+    const others = size * size - 1;
+    const alike = similarity.filter((cosine) => cosine > 0.5).length - 1;
+    const half = halfOf(weights);
+    const words = {
+      grid: size, layer: layer + 1, head: head + 1, others, alike, half,
+      row: 1 + Math.floor(patch / size), column: 1 + patch % size,
+      low: tidy(low, 2), most: percent(most), token: percent(token),
+    };
+    PICTURES.forEach((name, i) => {
+      write(titles[i], sentence(WORDS.titles[name], words));
+      write(notes[i], sentence(WORDS.notes[name], words));
+    });
+    frame.read(sentence(WORDS.patch, words), { speak: under === null });
+    frame.publish({
+      grid: size, layer, head, patch, alike, half, low, most, token,
+    });
+  }
+
+  function give(event, { files: [file] }) {
+    if (!file) return;
+    event.preventDefault();
+    see(file);
+  }
+  const onPaste = (event) => give(event, event.clipboardData);
+  document.addEventListener("paste", onPaste);
+  fill(frame.root, {
+    ondragover: (event) => event.preventDefault(),
+    ondrop: (event) => give(event, event.dataTransfer),
+  }, []);
+
+  const here = canLoad(model);
+  if (here) door.invite("start");
+  frame.root.append(
+    html("p", { class: "about", text: here ? WORDS.about : WORDS.absent }),
+    ...door.roots, seen,
+  );
+  const redraw = onceAFrame(update);
+  const ignore = onTraits(model, ["layer", "head"], redraw);
+  return () => {
+    ignore();
+    redraw.cancel();
+    document.removeEventListener("paste", onPaste);
+    worker?.dispose();
+    frame.dispose();
+  };
+}
+
+export default { render };

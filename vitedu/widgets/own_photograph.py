@@ -1,0 +1,67 @@
+"""A Vision Transformer that looks at the reader's own photograph."""
+
+from collections.abc import Callable
+from typing import Any
+
+import traitlets
+
+from vitedu.widgets.base import Explorer, Integer
+
+LAYERS, HEADS = 12, 6
+
+
+class OwnPhotograph(Explorer):
+    """A ViT-S/14 that runs in the page on a photograph of the reader's.
+
+    The page loads the network when it is asked to, and nothing afterwards.
+    On the site it takes the files that the build wrote; in a notebook the
+    running kernel sends what `pack` returns. The photograph stays where it
+    is.
+
+    It shows the first three principal components of the patches as colours,
+    how alike each patch is to the one pointed at, and where a head looks from
+    there. `layer` and `head`, which count from 0, can be set and linked at
+    any time.
+
+    Args:
+        network: Name of the network among the site's files; empty where there
+            is none, and the page says so.
+        pack: Returns the network as `vitedu.book.page_network` packs it;
+            called when a notebook's page asks.
+        view: `layer` and `head` at first, by these names.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: A layer or head that does not exist.
+    """
+
+    files = "own_photograph"
+    parts = ("own_photograph_loading", "own_photograph_pictures")
+
+    network = traitlets.Unicode().tag(sync=True)
+    layer = Integer(9, low=0, high=LAYERS - 1)
+    head = Integer(0, low=0, high=HEADS - 1)
+
+    def __init__(
+        self,
+        network: str = "",
+        *,
+        pack: Callable[[], bytes] | None = None,
+        **view: Any,
+    ) -> None:
+        if not isinstance(network, str):
+            raise TypeError(f"network must be a name, got {network!r}")
+        if pack is not None and not callable(pack):
+            raise TypeError(f"pack must be a function, got {pack!r}")
+        super().__init__(network=network, **view)
+        self._pack = pack
+        self.on_msg(self._answer)
+
+    @traitlets.validate("network")
+    def _check_network(self, proposal: Any) -> str:
+        return self._only_once(proposal)
+
+    def _answer(self, widget: Any, content: Any, buffers: Any) -> None:
+        """Send the network to a page that asks for it."""
+        if content == {"network": True} and self._pack is not None:
+            self.send({"network": True}, [self._pack()])

@@ -1,0 +1,77 @@
+// What runs beside the page: it holds the network, takes a photograph and
+// answers questions about it.
+
+// A picture file as pixels, (row, column, 4). Transparent is laid on white;
+// one of more than 16 million pixels is scaled down first.
+async function pixelsOf(file) {
+  const picture = await createImageBitmap(file);
+  const pixels = picture.width * picture.height;
+  const scale = Math.min(1, Math.sqrt(16e6 / pixels));
+  const [width, height] = [picture.width, picture.height].map((length) =>
+    Math.max(1, Math.round(scale * length)));
+  const context = new OffscreenCanvas(width, height).getContext("2d");
+  context.fillStyle = "white";
+  context.fillRect(0, 0, width, height);
+  context.imageSmoothingQuality = "high";
+  context.drawImage(picture, 0, 0, width, height);
+  picture.close();
+  return context.getImageData(0, 0, width, height);
+}
+
+// Answers {id, method, ...} with {id, result} or {id, fault}; between them it
+// tells how far it is, {progress}.
+function serve(grids) {
+  let network;
+  let run = 0;
+  // Other messages are read between two blocks.
+  const pause = () => new Promise((done) => setTimeout(done));
+  const methods = {
+    async open({ file, header }) {
+      network = await makeNetwork(file, header, grids);
+      const { num_layers: layers, num_heads: heads } = network.config;
+      return { kernel: network.kind, bytes: network.bytes, layers, heads };
+    },
+    async show({ file }) {
+      const mine = (run += 1);
+      const pixels = await pixelsOf(file);
+      const side = network.config.patch_size;
+      for (const grid of grids) {
+        const square = centreSquare(pixels, grid * side);
+        postMessage({ progress: { grid, done: 0, square } });
+        const image = normalised(square, network.config);
+        const whole = await network.run(image, grid, async (done) => {
+          postMessage({ progress: { grid, done } });
+          await pause();
+          return mine === run;
+        });
+        if (!whole) return false;
+        postMessage({ progress: { grid, finished: true } });
+      }
+      return true;
+    },
+    stop() {
+      run += 1;
+    },
+    colours({ grid, layer }) {
+      const { d_model: width } = network.config;
+      const patches = network.tokens(grid, layer).subarray(width);
+      return asColours(principalComponents(patches, width));
+    },
+    ask({ grid, layer, patch }) {
+      return {
+        similarity: network.similarity(grid, layer, patch),
+        attention: network.attention(grid, layer, patch),
+      };
+    },
+  };
+  onmessage = async ({ data: { id, method, ...given } }) => {
+    try {
+      postMessage({ id, result: await methods[method](given) });
+    } catch (error) {
+      postMessage({ id, fault: String(error.message ?? error) });
+    }
+  };
+}
+
+// A photograph is first shown on the smaller grid.
+serve([16, 32]);
