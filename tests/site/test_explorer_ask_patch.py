@@ -30,6 +30,10 @@ GLOW = np.array(
 )
 
 
+def about(name: str) -> dict:
+    return next(it for it in asked()["photographs"] if it["name"] == name)
+
+
 def answers(name: str, kind: str = "trained"):
     """Return (layer, query, patch), (layer, head, query, square), largest."""
     data = zlib.decompress(asked()["data"][f"{kind} {name}"])
@@ -115,10 +119,10 @@ def test_the_photograph_is_lit_where_patches_are_like_the_one_asked(
     shown = published(ready(page))
     cosines = answers(name, kind)[0][1, 29]
     expect_lit(page, ".photograph", lit(name, cosines))
-    row, column = asked()["photographs"][name]["row"] % 3 + 9, shown["column"]
+    row, column = about(name)["row"] % 3 + 9, shown["column"]
     assert (shown["row"], column % 3) == (
         row,
-        asked()["photographs"][name]["column"] % 3,
+        about(name)["column"] % 3,
     )
     assert column // 3 == 5
     assert cosines[row * GRID + column] == 1
@@ -196,7 +200,7 @@ def point_of(page: Page, down: float, right: float) -> tuple[float, float]:
 def test_a_mouse_asks_while_it_is_there_and_a_click_stays(show):
     page = show(make(query=40))
     explorer = ready(page)
-    first = asked()["photographs"]["cat"]
+    first = about("cat")
     row, column = 6 + first["row"] % 3, 15 + first["column"] % 3
     spoken = page.locator("[aria-live=polite]").text_content()
     # The patches around it are its own: the pointer snaps to it.

@@ -139,6 +139,8 @@ def test_guesses_fold_and_explorers_move(notebook: Page):
     # What is kept for later comes from the kernel.
     ask = notebook.locator(".vitedu-ask-patch")
     expect(ask).to_have_attribute("data-query", "26")
-    ask.get_by_label("Show here").select_option("the coffee")
+    ask.get_by_label("Show here").select_option("the cup of coffee")
     expect(ask).to_have_attribute("data-second", "coffee")
-    expect(ask.locator(".vitedu-reading")).to_contain_text("In the coffee")
+    expect(ask.locator(".vitedu-reading")).to_contain_text(
+        "In the cup of coffee"
+    )

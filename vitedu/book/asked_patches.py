@@ -67,7 +67,7 @@ _ABOUT = {
         *(10, 8, "cat", "Stéfan van der Walt", _SAMPLES, *_CC0),
     ),
     "coffee": _About(
-        *(8, 11, "coffee", "Rachel Michetti", _SAMPLES, *_CC0),
+        *(8, 11, "cup of coffee", "Rachel Michetti", _SAMPLES, *_CC0),
     ),
     "rocket": _About(
         *(14, 12, "rocket", "SpaceX"),
@@ -140,11 +140,12 @@ def asked_patches(
     for kind, model in (("trained", trained), ("drawn", drawn)):
         data |= _answers(kind, model, images)
     return {
-        "photographs": {
-            name: _ABOUT[name]._asdict()
-            | {"query": _query(name), "thumbnail": _thumbnail(picture)}
-            for name, picture in pictures.items()
-        },
+        "photographs": [
+            {"name": name, "query": _query(name)}
+            | {"thumbnail": _thumbnail(pictures[name])}
+            | _ABOUT[name]._asdict()
+            for name in names
+        ],
         "data": data,
         "num_layers": sizes[0][0],
         "num_heads": sizes[0][1],
@@ -183,12 +184,12 @@ def _query(
 
 def _settings(
     names: Sequence[str], num_layers: int, num_heads: int
-) -> dict[str, dict[str, Any]]:
+) -> list[tuple[str, dict[str, Any]]]:
     """Return what the buttons set, as far as these photographs have it."""
-    found = {}
+    found = []
     for words, (name, patch, layer, head, drawn, second) in _SETTINGS.items():
         if name in names and second in ("", *names):
-            found[words] = {
+            traits = {
                 "photograph": name,
                 "query": _query(name, *patch),
                 "layer": round(num_layers * layer / 12) - 1,
@@ -196,6 +197,7 @@ def _settings(
                 "drawn": drawn,
                 "second": second,
             }
+            found.append((words, traits))
     return found
 
 

@@ -111,7 +111,9 @@ function creditLine() {
 }
 
 function render({ model, el }) {
-  const photographs = model.get("photographs");
+  const photographs = Object.fromEntries(
+    model.get("photographs").map((about) => [about.name, about]),
+  );
   const [layers, heads] = ["num_layers", "num_heads"].map((name) =>
     model.get(name));
   const frame = explorer(el, "ask-patch", WORDS.label);
@@ -121,7 +123,7 @@ function render({ model, el }) {
   let shown;
 
   const settings = settingButtons(
-    model, WORDS.settings, model.get("settings"),
+    model, WORDS.settings, Object.fromEntries(model.get("settings")),
   );
   const buttons = photographButtons(photographs, (photograph) =>
     set({ photograph, query: photographs[photograph].query }));

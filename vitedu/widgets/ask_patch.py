@@ -1,6 +1,6 @@
 """Ask a patch of a photograph: which are like it, where do the heads look."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import traitlets
@@ -27,14 +27,14 @@ class AskPatch(Explorer):
     `asked_patches.asked_patches` makes the arguments.
 
     Args:
-        photographs: What is to be said of each, by its name.
+        photographs: What is to be said of each, with its "name".
         data: Bytes that the page loads when it needs them: "NAME", the file
             of a photograph; "KIND NAME", the maps and cosines there, of KIND
             "trained" and "drawn"; "KIND NAME SECOND", the cosines between
             two photographs.
         num_layers: Blocks of both networks.
         num_heads: Heads of a block.
-        settings: What buttons set, by the words on them.
+        settings: For each button, the words on it and what it sets.
         view: What to show at first: `photograph`; `query`, one of 64 patches
             in 8 rows; `layer`; `head`; `drawn`, True for drawn weights;
             `second`, another photograph, or "" for the head, enlarged. Else
@@ -50,11 +50,12 @@ class AskPatch(Explorer):
     files = "ask_patch"
     parts = ("choosing", "ask_patch_maths", "ask_patch_pictures")
 
-    photographs = traitlets.Dict().tag(sync=True)
+    # No dicts: a notebook forgets their order.
+    photographs = traitlets.List().tag(sync=True)
     later = traitlets.Dict().tag(sync=True, **widget_serialization)
     num_layers = Integer(1, low=1, high=_MOST)
     num_heads = Integer(1, low=1, high=_MOST)
-    settings = traitlets.Dict().tag(sync=True)
+    settings = traitlets.List().tag(sync=True)
 
     photograph = traitlets.Unicode().tag(sync=True)
     query = Integer(0, low=0, high=QUERIES - 1)
@@ -65,15 +66,15 @@ class AskPatch(Explorer):
 
     def __init__(
         self,
-        photographs: Mapping[str, Mapping[str, Any]],
+        photographs: Sequence[Mapping[str, Any]],
         data: Mapping[str, bytes],
         num_layers: int,
         num_heads: int,
         *,
-        settings: Mapping[str, Mapping[str, Any]] | None = None,
+        settings: Sequence[tuple[str, Mapping[str, Any]]] = (),
         **view: Any,
     ) -> None:
-        needed = _needed(photographs)
+        needed = _needed([about["name"] for about in photographs])
         if data.keys() != needed:
             other = min(data.keys() ^ needed)
             raise ValueError(
@@ -81,21 +82,25 @@ class AskPatch(Explorer):
                 f"got {'another' if other in data else 'none'} for {other!r}"
             )
         super().__init__(
-            photographs=dict(photographs),
+            photographs=list(photographs),
             later={name: Later(data=part) for name, part in data.items()},
             num_layers=num_layers,
             num_heads=num_heads,
-            settings=dict(settings or {}),
+            settings=list(settings),
             **view,
         )
 
     @traitlets.default("photograph")
     def _first(self) -> str:
-        return next(iter(self.photographs))
+        return self.photographs[0]["name"]
 
     @traitlets.default("query")
     def _asked_first(self) -> int:
-        return self.photographs[self.photograph]["query"]
+        return next(
+            about["query"]
+            for about in self.photographs
+            if about["name"] == self.photograph
+        )
 
     @traitlets.default("layer")
     def _late(self) -> int:
@@ -113,13 +118,14 @@ class AskPatch(Explorer):
     @traitlets.validate("photograph", "second")
     def _check_name(self, proposal: Any) -> str:
         name, value = proposal["trait"].name, proposal["value"]
-        options = [*self.photographs] + [""] * (name == "second")
+        options = [about["name"] for about in self.photographs]
+        options += [""] * (name == "second")
         if value not in options:
             raise ValueError(f"{name} must be one of {options}, got {value!r}")
         return value
 
 
-def _needed(names: Mapping[str, Any]) -> set[str]:
+def _needed(names: Sequence[str]) -> set[str]:
     """Return what `data` must hold for these photographs."""
     pairs = {
         f"{kind} {name} {second}" if name != second else f"{kind} {name}"

@@ -27,6 +27,7 @@ from . import (
     teaching,
     third_party,
     ticks,
+    weights,
     widget_state,
 )
 
@@ -52,6 +53,7 @@ PARTS = (
     teaching,
     third_party,
     ticks,
+    weights,
     widget_state,
 )
 
