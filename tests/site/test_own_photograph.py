@@ -40,16 +40,16 @@ from vitedu.widgets import OwnPhotograph
 CHAPTER = "chapters/20-real-vit.html"
 START = "Try your own photograph (loads 22 MB once)"
 FOLDER = "_static/networks"
-# The network has three layers and two heads.
+# The small network has three layers and two heads.
 LAST = 2
-SEEN = f"32 {LAST}"
+SLOW = {"num_layers": 40}
 
 
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory) -> Path:
     """Write a small network as a build does, and a slow one."""
     folder = tmp_path_factory.mktemp("site")
-    for name, changes in (("small", {}), ("slow", {"num_layers": 40})):
+    for name, changes in (("small", {}), ("slow", SLOW)):
         packed = pack_network(small_network(**changes))
         write_network(folder / FOLDER, name, packed)
     return folder
@@ -118,10 +118,10 @@ def canvas(page: Page, name: str) -> np.ndarray:
     return np.reshape(data, (side, side, 4))[..., :3]
 
 
-def expect_readings(page: Page, cat: Path) -> None:
+def expect_readings(page: Page, cat: Path, **changes) -> None:
     """Compare what the page says with what the library computes."""
     shown = published(explorer_of(page))
-    model = small_network()
+    model = small_network(**changes)
     model = rounded(model, pack_network(model))
     image = preprocess(read_image(cat), 4 * 32, normalisation=IMAGENET)
     with torch.no_grad(), capture_attention(model) as maps:
@@ -276,8 +276,9 @@ def test_a_run_can_be_cancelled_and_another_photograph_comes_first(show, cat):
     give(page, cat)
     expect(progress).to_contain_text("32 \N{MULTIPLICATION SIGN} 32 patches")
     give(page, cat)
-    expect_published(explorer_of(page), coloured="3 32 9")
+    expect_seen(page, number=3, layer=9)
     expect(page.locator(".fault")).to_be_empty()
+    expect_readings(page, cat, **SLOW)
 
 
 def test_five_photographs_leave_nothing_on_the_page(show, cat):

@@ -96,6 +96,7 @@ function entrance({ onStart, onPhotograph }) {
   }
   function rest(words = "") {
     progress.hidden = true;
+    write(said, "");
     write(fault, words);
   }
   invite("nothing");
@@ -292,7 +293,7 @@ function render({ model, el }) {
   function give(event, { files: [file] }) {
     if (!file) return;
     event.preventDefault();
-    see(file);
+    if (worker) see(file);
   }
   const onPaste = (event) => give(event, event.clipboardData);
   document.addEventListener("paste", onPaste);
