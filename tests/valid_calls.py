@@ -62,6 +62,7 @@ from vitedu.analysis import (
     memory,
 )
 from vitedu.book import (
+    asked_patches,
     figures,
     notebook,
     page_network,
@@ -161,6 +162,11 @@ LABELS = torch.tensor([1, 3])
 GRID = (2, 3)
 MAPS = torch.rand(BATCH, HEADS, 7, 7).softmax(-1)
 VIT_MODEL = vit.VisionTransformer(VIT).eval()
+ASKED = vit.VisionTransformer(
+    config.ViTConfig(
+        d_model=WIDTH, num_layers=1, num_heads=1, image_size=24, patch_size=1
+    )
+)
 MODEL = transformer.Transformer(SEQ2SEQ).eval()
 LETTERS = sequences.Vocabulary(tuple("abcdefg"))
 WORDS = sequences.Vocabulary(tuple("abcdefghijklmn"))
@@ -674,6 +680,20 @@ CALLS = {
             both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
         ),
         normalisation=(photographs.IMAGENET, not_a()),
+    ),
+    "book.asked_patches.asked_patches": call(
+        asked_patches.asked_patches,
+        **dict.fromkeys(
+            ("trained", "drawn"),
+            (ASKED, both(not_a(vit.VisionTransformer), values(VIT_MODEL))),
+        ),
+        names=(
+            ("cat",),
+            both(
+                not_a(tuple, list, str),
+                values("cat", ("cat", "dog"), ("cat", "cat"), ()),
+            ),
+        ),
     ),
     "analysis.flops.vit_flops": call(
         flops.vit_flops,

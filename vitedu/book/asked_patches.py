@@ -113,31 +113,27 @@ def asked_patches(
         names: Photographs of `PHOTOGRAPHS`, the first shown first.
 
     Raises:
-        TypeError: A model that is no VisionTransformer.
-        ValueError: An unknown name; models of different sizes, or that take
-            no such images.
+        TypeError: A model that is no VisionTransformer, names that are no
+            list.
+        ValueError: A name that is unknown or comes twice; a model that takes
+            no such images; two of different sizes.
     """
-    for argument, model in (("trained", trained), ("drawn", drawn)):
-        require.instance(argument, model, VisionTransformer)
-    for name in names:
-        require.choice("names", name, PHOTOGRAPHS)
-    sizes = [
-        (model.config.num_layers, model.config.num_heads)
-        for model in (trained, drawn)
-    ]
+    models = {"trained": trained, "drawn": drawn}
+    sizes = [_sizes(name, model) for name, model in models.items()]
     if sizes[0] != sizes[1]:
         raise ValueError(
-            "drawn must have as many blocks and heads as trained, "
-            f"got {sizes[1]} and {sizes[0]}"
+            "drawn must have the blocks, heads and pixels of trained, "
+            f"{sizes[0]}, got {sizes[1]}"
         )
-    side = GRID * trained.config.patch_size
+    num_layers, num_heads, side = sizes[0]
+    _check_names(names)
     images = {
         name: preprocess(photograph(name), side, normalisation=IMAGENET)
         for name in names
     }
     pictures = {name: _picture(image) for name, image in images.items()}
     data = {name: _jpeg(picture, 80) for name, picture in pictures.items()}
-    for kind, model in (("trained", trained), ("drawn", drawn)):
+    for kind, model in models.items():
         data |= _answers(kind, model, images)
     return {
         "photographs": [
@@ -147,10 +143,37 @@ def asked_patches(
             for name in names
         ],
         "data": data,
-        "num_layers": sizes[0][0],
-        "num_heads": sizes[0][1],
-        "settings": _settings(names, *sizes[0]),
+        "num_layers": num_layers,
+        "num_heads": num_heads,
+        "settings": _settings(names, num_layers, num_heads),
     }
+
+
+def _sizes(name: str, model: VisionTransformer) -> tuple[int, int, int]:
+    """Return a model's blocks and heads, and the side of the images."""
+    require.instance(name, model, VisionTransformer)
+    config = model.config
+    high, wide = config.patch_shape
+    side = GRID * high
+    fits = config.any_image_size or config.image_shape == (side, side)
+    if high != wide or not fits or config.num_channels != 3:
+        raise ValueError(
+            f"{name} must take images of 3 colours and {GRID} x {GRID} square "
+            f"patches, got a model for {config.num_channels} colours and "
+            f"{config.image_shape} pixels in patches of {high} x {wide}"
+        )
+    return config.num_layers, config.num_heads, side
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise TypeError(f"names must be a list of strings, got {names!r}")
+    for name in names:
+        require.choice("names", name, PHOTOGRAPHS)
+    if not names or len({*names}) < len(names):
+        raise ValueError(
+            f"names must be one or more, each once, got {list(names)}"
+        )
 
 
 def _answers(
