@@ -1342,7 +1342,7 @@ CALLS = {
         fine_tuning.resized_vit,
         model=(VIT_MODEL, not_a()),
         image_size=(VIT.image_size, both(pair(True), values(7))),
-        num_blocks=(1, both(size(), values(99))),
+        num_blocks=(1, both(size(optional=True), values(99))),
     ),
     "training.fine_tuning.freeze_all_but": call(
         fine_tuning.freeze_all_but,
