@@ -1601,6 +1601,8 @@ EXEMPT = {
         )
     },
     "data.digits.Digits": RESULT,
+    "data.fashion.Fashion": RESULT,
+    "data.fashion.fashion": "has no arguments",
     "decoding.beams.Hypotheses": RESULT,
     "analysis.layer_table.LayerRow": RESULT,
     "training.distributed.gather": "passes on whatever it gets",
