@@ -286,14 +286,14 @@ MUTANTS = [
     Mutant(
         "position added twice",
         "vit",
-        "self.pos_embed(tokens)",
-        "self.pos_embed(self.pos_embed(tokens))",
+        "learned(tokens)",
+        "learned(learned(tokens))",
         VARIANTS,
     ),
     Mutant(
         "position not added",
         "vit",
-        "self.pos_embed(tokens)",
+        "learned(tokens)",
         "tokens",
         VARIANTS,
     ),
