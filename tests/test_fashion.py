@@ -135,6 +135,7 @@ def test_the_library_reads_what_the_program_writes(
             "not b'",
         ),
     ],
+    ids=["no-gzip", "too-few-labels", "images-as-labels"],
 )
 def test_a_damaged_file_of_the_collection_is_named(
     folder, few, name, content, message
