@@ -50,7 +50,7 @@ const WORDS = {
 
 const TRAITS = ["number", "attention", "layer", "head", "query"];
 const MEAN = -1;
-// Three of them, in the book, come out wrong.
+// In the book the last two come out wrong.
 const EXAMPLES = [300, 12_005, 34_000_000, 18_000_000, 40_000_000];
 
 // The likeliest word at each step, until the end.
