@@ -133,6 +133,7 @@ def test_all_files_are_written_and_say_what_to_do(copy):
         "_toc.yml",
         "book/api/modules.yml",
         "book/index.md",
+        "book/map.yml",
         "book/paths.yml",
         "book/time-boxes.json",
         "tests/explorers.py",

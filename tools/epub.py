@@ -92,6 +92,8 @@ def pack(site: Path, pages: list[str]) -> bytes:
         FileNotFoundError: The site has no such page, or a page no such image.
     """
     sections = {page: paper.read(site, page) for page in pages}
+    for section in sections.values():
+        _write_out_machines(section)
     titles = {page: paper.title(text) for page, text in sections.items()}
     files = {
         "nav.xhtml": _navigation(titles).encode(),
@@ -115,6 +117,22 @@ def _address(titles: dict[str, str], page: str, place: str) -> str | None:
     if page not in titles:
         return None
     return f"{_name(page)}#{place}" if place else _name(page)
+
+
+def _write_out_machines(section: Tag) -> None:
+    """Put lists in place of the drawings whose parts are links."""
+    for drawing in section.select(".machine-map svg"):
+        for lane in drawing.select("[role=list]"):
+            for chip in lane.select(".chip"):
+                chip.decompose()
+            for link in lane.select("a"):
+                link.string = link.title.get_text()
+                link.parent.name = "li"
+            lane.name = "ol"
+            lane.insert_before(lane["aria-label"])
+        for element in drawing.select("svg > text, [aria-hidden]"):
+            element.decompose()
+        drawing.name = "div"
 
 
 def _images(section: Tag, page: Path) -> dict[str, bytes]:

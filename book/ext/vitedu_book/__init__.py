@@ -18,6 +18,7 @@ from . import (
     hosting,
     images,
     ledgers,
+    machine_map,
     metadata,
     networks,
     paths,
@@ -44,6 +45,7 @@ PARTS = (
     hosting,
     images,
     ledgers,
+    machine_map,
     metadata,
     networks,
     paths,
@@ -73,6 +75,7 @@ def _digest() -> str:
     files = [
         *book.glob("ext/**/*.py"),
         *book.glob("hosting/*"),
+        book / "map.yml",
         *book.glob("web/*.*"),
     ]
     digest = hashlib.sha256()

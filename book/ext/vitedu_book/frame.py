@@ -2,7 +2,8 @@
 
 What stands where follows from `_toc.yml`: a part whose pages are chapters has
 its dashes in the bar and its list in the contents; the pages of every other
-part are named in the contents by that part, and listed in the footer.
+part are named in the contents by that part, and listed in the footer. A page
+may say `{{ chapters }}` for the number of chapters.
 """
 
 import re
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.config import Config
 
 CHAPTERS = "chapters/"
 # "<h1>3. Attention" has its number in small type above the title.
@@ -45,12 +47,27 @@ class Part:
     @property
     def of_chapters(self) -> bool:
         """Say whether this is what one reads from front to back."""
-        return all(page.name.startswith(CHAPTERS) for page in self.pages)
+        return all(is_chapter(page.name) for page in self.pages)
 
 
 def setup(app: Sphinx) -> None:
     """Tell every page what stands around it."""
+    app.connect("config-inited", count, priority=950)  # `_toc.yml` comes first
     app.connect("html-page-context", surround)
+
+
+def count(app: Sphinx, config: Config) -> None:
+    """Let pages say how many chapters there are."""
+    names = [name for name in config.external_site_map if is_chapter(name)]
+    config.myst_substitutions = {
+        **config.myst_substitutions,
+        "chapters": len(names),
+    }
+
+
+def is_chapter(name: str) -> bool:
+    """Tell whether a page is a chapter, by the name of its document."""
+    return name.startswith(CHAPTERS)
 
 
 def surround(
@@ -65,7 +82,7 @@ def surround(
     context["near"] = near(app, pagename)
     if pagename == app.config.root_doc:
         context["kind"] = "front"
-    elif pagename.startswith(CHAPTERS):
+    elif is_chapter(pagename):
         context["kind"] = "chapter"
         context["body"] = NUMBERED.sub(NUMBER, context.get("body", ""), 1)
     else:
