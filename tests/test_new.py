@@ -67,7 +67,7 @@ def content(folder: Path) -> dict[str, bytes]:
         (("chapter", CHAPTER, "a\nb"), r"TITLE .* got 'a\\nb'"),
         (("explorer", "HeadViewer"), "NAME must be like its_name, got 'Head"),
         (("explorer", "head_viewer"), "NAME must be free, got that of head_v"),
-        (("explorer", "patches"), "NAME must be free, got that of patch_cut"),
+        (("explorer", "number"), "NAME must be free, got that of base.py"),
         (("explorer", "common"), "free, got that of vitedu/widgets/common"),
         (("module", "skeleton", WORDS), "NAME must be like data.its_name"),
         (

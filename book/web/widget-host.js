@@ -265,10 +265,19 @@
     else mount(place);
   }
 
-  // The next stop of the Tab key may be in a widget, however far away.
-  addEventListener("keydown", () => {
+  function mountAll() {
     for (const place of waiting) mount(place);
-  }, { once: true });
+  }
+
+  // The next stop of the Tab key may be in a widget, however far away.
+  addEventListener("keydown", mountAll, { once: true });
+
+  // The address may lead into one (vitedu/widgets/tools.js).
+  function lookForOne() {
+    if (location.hash.startsWith("#explorer-")) mountAll();
+  }
+  lookForOne();
+  addEventListener("hashchange", lookForOne);
 
   // A page in the back-forward cache comes back with its widgets alive.
   addEventListener("pagehide", (event) => event.persisted || gone.abort());

@@ -175,8 +175,8 @@ def show(
     """Open explorers, each on a page of its own, as `mounted` does."""
     with ExitStack() as stack:
 
-        def open_one(widget: Explorer, **how) -> Page:
-            page = mounted(browser, root, tmp_path / "a.html", widget, **how)
+        def open_one(*widgets: Explorer, **how) -> Page:
+            page = mounted(browser, root, tmp_path / "a.html", *widgets, **how)
             return stack.enter_context(page)
 
         yield open_one

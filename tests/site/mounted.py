@@ -34,7 +34,7 @@ def mounted(
     root: Path,
     file: Path,
     widget: Explorer,
-    *,
+    *others: Explorer,
     views: int = 1,
     width: int = 900,
     theme: str = "light",
@@ -46,8 +46,11 @@ def mounted(
 
     With `content_root` it knows its way to the files of a site, as pages do.
     """
-    state = {"state": dependency_state(widget, drop_defaults=False)}
-    view = VIEW.format(json.dumps({"model_id": widget.model_id}))
+    shown = [*views * [widget], *others]
+    state = {"state": dependency_state(shown, drop_defaults=False)}
+    places = "".join(
+        VIEW.format(json.dumps({"model_id": one.model_id})) for one in shown
+    )
     web = f"{root.as_uri()}/book/web"
     way = f' data-content_root="{content_root}"' if content_root else ""
     file.write_text(
@@ -58,7 +61,7 @@ def mounted(
         f'<script defer src="{web}/widget-host.js"></script></head>'
         # As wide as the fonts of the site: texts wrap where they do there.
         '<body style="font-family: system-ui">'
-        f"<main><h1>t</h1>{views * view}</main></body></html>",
+        f"<main><h1>t</h1>{places}</main></body></html>",
         encoding="utf-8",
     )
     size = {"width": width, "height": 1000}
@@ -67,7 +70,7 @@ def mounted(
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri())
-    expect(page.locator(EXPLORER)).to_have_count(views)
+    expect(page.locator(EXPLORER)).to_have_count(len(shown))
     yield page
     page.close()
     assert errors == []

@@ -158,7 +158,7 @@ def test_the_same_settings_give_the_same_run(show):
         return published(explorer_of(page))["trainLoss"]
 
     first = three_steps()
-    button(page, "Start again").click()
+    button(page, "From scratch").click()
     expect_published(explorer_of(page), step=0)
     assert three_steps() == first
     button(page, "New seed").click()
@@ -212,7 +212,7 @@ def test_runs_are_kept_by_name_and_short_ones_are_not(show):
         train_for(page, 60)
     expect(names).to_have_text(["default", "no positions", "rate 0.01"])
     assert len(curve(page, "before >> nth=0")) >= 60
-    button(page, "Start again").click()
+    button(page, "From scratch").click()
     expect(names).to_have_text(["no positions", "rate 0.01", "default"])
 
 
@@ -257,7 +257,7 @@ def test_milestones_and_the_end_are_said(show):
     expect(news).to_have_text("Step 25: the training ends here.")
     expect(button(page, "Train")).to_be_disabled()
     expect(button(page, "One step")).to_be_disabled()
-    button(page, "Start again").click()
+    button(page, "From scratch").click()
     expect(button(page, "Train")).to_be_enabled()
     expect(news).to_have_text("")
 

@@ -35,9 +35,9 @@ PAGES = {
     "reverse-trainer": "chapters/07-encoder.html",
     "translator": "chapters/09-transformer.html",
     "decoding-steps": "chapters/10-decoding.html",
-    "patches": "chapters/11-patches.html",
+    "patch-cutter": "chapters/11-patches.html",
     "model-counter": "chapters/15-counting.html",
-    "distance": "chapters/16-looking-inside.html",
+    "attention-distance": "chapters/16-looking-inside.html",
     "ask-patch": "chapters/20-real-vit.html",
 }
 TWO_FRAMES = """() => new Promise((done) =>

@@ -117,6 +117,7 @@ function render({ model, el }) {
   const [layers, heads] = ["num_layers", "num_heads"].map((name) =>
     model.get(name));
   const frame = explorer(el, "ask-patch", WORDS.label);
+  const tools = makeTools(frame, model);
   const set = (traits) => setTraits(model, traits);
   // The patch that the mouse is over; Python does not hear of it.
   let under = null;
@@ -286,6 +287,7 @@ function render({ model, el }) {
           besideTitle, controls.second.root, besideNote))),
     ...frame.reading,
     noted(WORDS.grid),
+    ...tools.foot,
   );
   const redraw = onceAFrame(update);
   const ignore = onTraits(model, TRAITS, redraw);
@@ -293,6 +295,7 @@ function render({ model, el }) {
   return () => {
     ignore();
     redraw.cancel();
+    tools.dispose();
     frame.dispose();
   };
 }

@@ -49,6 +49,7 @@ class AskPatch(Explorer):
 
     files = "ask_patch"
     parts = ("choosing", "ask_patch_maths", "ask_patch_pictures")
+    remembers = ("photograph", "query", "layer", "head", "drawn", "second")
 
     # No dicts: a notebook forgets their order.
     photographs = traitlets.List().tag(sync=True)
@@ -106,6 +107,17 @@ class AskPatch(Explorer):
     def _late(self) -> int:
         return max(0, 3 * self.num_layers // 4 - 1)
 
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        return {
+            "photograph": {"options": self._names()},
+            "layer": {"high": self.num_layers - 1},
+            "head": {"high": self.num_heads - 1},
+            "second": {"options": ["", *self._names()]},
+        }
+
+    def _names(self) -> list[str]:
+        return [about["name"] for about in self.photographs]
+
     @traitlets.validate(*_FIXED)
     def _check_fixed(self, proposal: Any) -> Any:
         return self._only_once(proposal)
@@ -118,8 +130,7 @@ class AskPatch(Explorer):
     @traitlets.validate("photograph", "second")
     def _check_name(self, proposal: Any) -> str:
         name, value = proposal["trait"].name, proposal["value"]
-        options = [about["name"] for about in self.photographs]
-        options += [""] * (name == "second")
+        options = [*self._names(), *[""] * (name == "second")]
         if value not in options:
             raise ValueError(f"{name} must be one of {options}, got {value!r}")
         return value

@@ -57,7 +57,8 @@ const moved = (x, y) => `translate(${x}px, ${y}px)`;
 
 function render({ model, el }) {
   const data = readData(model);
-  const frame = explorer(el, "distance", WORDS.label);
+  const frame = explorer(el, "attention-distance", WORDS.label);
+  const tools = makeTools(frame, model);
   const get = (name) => model.get(name);
   const plot = headPlot(data, (layer, head) => setTraits(model, { layer, head }));
   const map = patchMap(
@@ -161,9 +162,12 @@ function render({ model, el }) {
       ),
       panel("of-patches", mapTitle, map.root, mapNote)),
     ...frame.reading,
+    ...tools.foot,
   );
   update({ speak: false });
-  return followTraits(model, STATE, update, plot.dispose, frame.dispose);
+  return followTraits(
+    model, STATE, update, plot.dispose, tools.dispose, frame.dispose,
+  );
 }
 
 export default { render };

@@ -25,6 +25,8 @@ FIXED = (
     "patch_size",
     "num_prefix_tokens",
 )
+QUERIES = ("patch", "class token")
+DOTS = ("image", "average")
 _UNLIMITED = 2**31 - 1
 # Rounding to float16 moves a sum by up to 2**-11.
 _ROW_TOLERANCE = 2e-3
@@ -65,6 +67,16 @@ class AttentionDistance(Explorer):
         "attention_distance_plot",
         "attention_distance_map",
     )
+    remembers = (
+        "step",
+        "image",
+        "layer",
+        "head",
+        "row",
+        "column",
+        "query",
+        "dots",
+    )
 
     maps = Array("step image layer head query key", dtype="float16")
     images = Array("image height width")
@@ -81,8 +93,8 @@ class AttentionDistance(Explorer):
     head = Integer(0, low=0, high=_UNLIMITED)
     row = Integer(0, low=0, high=_UNLIMITED)
     column = Integer(0, low=0, high=_UNLIMITED)
-    query = Choice("patch", "class token")
-    dots = Choice("image", "average")
+    query = Choice(*QUERIES)
+    dots = Choice(*DOTS)
 
     _checked = False
 
@@ -124,6 +136,15 @@ class AttentionDistance(Explorer):
     @traitlets.default("column")
     def _middle_column(self) -> int:
         return self._sizes()["column"] // 2
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        indices = {
+            name: {"high": size - 1} for name, size in self._sizes().items()
+        }
+        return indices | {
+            "query": {"options": QUERIES[: 1 + bool(self.num_prefix_tokens)]},
+            "dots": {"options": DOTS[: 1 + self.has_average]},
+        }
 
     @traitlets.validate(*FIXED)
     def _check_fixed(self, proposal: Any) -> Any:

@@ -7,6 +7,7 @@ const WORDS = {
   length: "length of the query",
   play: "Play",
   pause: "Pause",
+  lengths: "Queries to start from",
   lookTitle: "Where the query looks",
   lookNote: "The more a key points the query's way, the more weight it gets, "
     + "and the thicker its line.",
@@ -29,6 +30,35 @@ const WORDS = {
   reading: "Most weight: {key} ({weight}). Output: ({x}, {y}).",
   tie: "All keys get the same weight ({weight}). Output: ({x}, {y}).",
 };
+
+// What the buttons set.
+const STILL = { angle: 24, playing: false };
+const LENGTHS = {
+  "long query": { ...STILL, length: 4 },
+  "short query": { ...STILL, length: 0.5 },
+  "no length": { ...STILL, length: 0 },
+};
+// A tour of the words on the first page.
+const TOUR_NAMES = "river water shore money loan coin the";
+const TOUR = [
+  ["The query points at “river”, which gets a weight of 0.75. So the output "
+    + "lies close to the value of “river”.",
+  { ...STILL, length: 2.5 }],
+  ["Turned to 60°, it looks between “river” and “shore”. “Shore” leads with "
+    + "0.59, and the output moves over with the weights.",
+  { ...STILL, angle: 60, length: 2.5 }],
+  ["Turned right round, to 180°, the query finds other words: “money” with "
+    + "0.53, and “loan” after it.",
+  { ...STILL, angle: 180, length: 2.5 }],
+  ["Back to “river”, with a query of length 0.50. All scores are smaller, "
+    + "the weights nearly even out, and “river” keeps 0.31.",
+  LENGTHS["short query"]],
+  ["Without length the query prefers nothing. Every key gets 0.14, and the "
+    + "output is the plain mean of the values.",
+  LENGTHS["no length"]],
+  ["At length 4.00 it is nearly a choice of one: “river” takes 0.90.",
+    LENGTHS["long query"]],
+];
 
 // The plane runs from -REACH to REACH in both directions.
 const REACH = 4.4;
@@ -166,6 +196,11 @@ function weightBars(count, names) {
 
 function render({ model, el }) {
   const frame = explorer(el, "attention-plane", WORDS.label);
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches
+    ? { playing: false } : {};
+  const tools = makeTools(frame, model, {
+    usual: still, tour: model.get("names").join(" ") === TOUR_NAMES ? TOUR : [],
+  });
   const keys = rowsOf(decodeArray(model.get("key_points")));
   const values = rowsOf(decodeArray(model.get("value_points")));
   // While it turns by itself the angle stays here: Python hears of it when
@@ -200,6 +235,8 @@ function render({ model, el }) {
   const toggle = button("", () =>
     setTraits(model, { angle, playing: !model.get("playing") }));
 
+  const lengths = settingButtons(model, WORDS.lengths, LENGTHS);
+
   function show(speak) {
     const size = model.get("length");
     const query = pointAt(angle, size);
@@ -227,13 +264,12 @@ function render({ model, el }) {
     write(toggle, playing ? WORDS.pause : WORDS.play);
     frame.root.dataset.playing = playing;
     length.set(model.get("length"));
+    lengths.update();
     turning.run(playing);
     show(!playing);
   }
 
-  if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
-    setTraits(model, { playing: false });
-  }
+  setTraits(model, still);
   frame.root.append(
     html("div", { class: "panels" },
       panel(
@@ -241,7 +277,8 @@ function render({ model, el }) {
         legend("query", "key"), look.root,
       ),
       html("div", { class: "vitedu-controls" },
-        direction.root, length.root, html("div", {}, toggle)),
+        direction.root, length.root, html("div", {}, toggle),
+        lengths.root),
       panel(
         "weights", titled(WORDS.weightsTitle), noted(WORDS.weightsNote),
         bars.root,
@@ -251,11 +288,12 @@ function render({ model, el }) {
         legend("value", "output", "mean"), out.root,
       )),
     ...frame.reading,
+    ...tools.foot,
   );
   update();
   return followTraits(
     model, ["angle", "length", "playing"], update,
-    turning.dispose, frame.dispose,
+    turning.dispose, tools.dispose, frame.dispose,
   );
 }
 

@@ -45,6 +45,7 @@ class AttentionPlane(Explorer):
 
     files = "attention_plane"
     parts = ("frames", "attention_plane_maths")
+    remembers = ("angle", "length", "playing")
 
     key_points = Array("key 2", default=KEY_POINTS)
     value_points = Array("key 2", default=VALUE_POINTS)

@@ -1,5 +1,7 @@
 """What all explorers share: loading their scripts, checking their inputs."""
 
+import json
+import re
 from collections.abc import Sequence
 from numbers import Integral, Real
 from pathlib import Path
@@ -7,10 +9,14 @@ from typing import Any
 
 import anywidget
 import numpy as np
+import traitlets
 from ipywidgets import Widget
 from traitlets import Bytes, HasTraits, TraitType
 
 _FOLDER = Path(__file__).parent
+_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
+# Before the scripts of every explorer.
+SHARED = ("common", "tools")
 DTYPES = ("float64", "float32", "float16", "int32", "uint8", "bool")
 
 
@@ -28,19 +34,21 @@ class Explorer(anywidget.AnyWidget):
 
     files: str
     parts: tuple[str, ...] = ()
+    remembers: tuple[str, ...] = ()
     _made = False
+
+    _schema = traitlets.Dict(read_only=True).tag(sync=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         # An instance gets a subclass of its own when anywidget adds traits
         # to it; that one must keep them.
         if "files" in cls.__dict__:
-            scripts = ("common", *cls.parts, cls.files)
-            cls._esm = _joined(*(f"{script}.js" for script in scripts))
-            styled = ("common", *cls.parts, cls.files)
+            names = (*SHARED, *cls.parts, cls.files)
+            cls._esm = _joined(*(f"{name}.js" for name in names))
             cls._css = _joined(
                 *(
                     f"{name}.css"
-                    for name in styled
+                    for name in names
                     if (_FOLDER / f"{name}.css").exists()
                 )
             )
@@ -56,6 +64,20 @@ class Explorer(anywidget.AnyWidget):
                 raise TypeError(f"{name} needs the argument {trait!r}")
         super().__init__(**traits)
         self._made = True
+
+    # Asked for when all traits have the values that the explorer opens with.
+    @traitlets.default("_schema")
+    def _settings(self) -> dict[str, dict[str, Any]]:
+        traits, narrower = self.traits(), self._offered()
+        return {
+            name: _facts(traits[name], getattr(self, name))
+            | narrower.get(name, {})
+            for name in self.remembers
+        }
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        """Return what settings may be, where their traits would take more."""
+        return {}
 
     def _only_once(self, proposal: Any) -> Any:
         """Pass a proposed value on, unless the explorer is made already."""
@@ -240,9 +262,32 @@ def index_below(size: int, proposal: Any) -> int:
     return value
 
 
+def _facts(trait: TraitType, value: Any) -> dict[str, Any]:
+    """What the page has to know of a setting."""
+    match trait:
+        case Number() | Integer():
+            kind = "number" if isinstance(trait, Number) else "integer"
+            facts = {"kind": kind, "low": trait.low, "high": trait.high}
+        case Flag():
+            facts = {"kind": "flag"}
+        case Choice():
+            facts = {"kind": "choice", "options": list(trait.options)}
+        case Array():
+            facts = {"kind": "array", "dtype": trait.dtype}
+            facts["shape"] = list(value.shape)
+            # As short as the type of its numbers allows.
+            value = [json.loads(str(number)) for number in (value + 0).ravel()]
+        case traitlets.List():
+            facts, value = {"kind": "list"}, list(value)
+        case _:
+            facts = {"kind": "choice"}
+    return facts | {"start": value}
+
+
 def _joined(*names: str) -> str:
     texts = [(_FOLDER / name).read_text(encoding="utf-8") for name in names]
-    return "\n".join(texts)
+    # Comments are for those who read the files; pages load without them.
+    return _COMMENT.sub("", "\n".join(texts))
 
 
 def _check_interval(trait: Number | Integer, value: float) -> None:

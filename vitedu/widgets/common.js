@@ -99,6 +99,13 @@ function change(node, before, now) {
   }
 }
 
+// An address leads to the first explorer of its kind on a page.
+function freeId(wanted) {
+  let [id, number] = [wanted, 1];
+  while (document.getElementById(id)) id = `${wanted}-${(number += 1)}`;
+  return id;
+}
+
 // The frame of an explorer, with the line that says its current reading. The
 // visible line follows every movement; screen readers get the sentence once
 // the reader has stopped moving.
@@ -109,7 +116,7 @@ function explorer(el, name, label) {
   const spoken = html("p", { class: "vitedu-hidden", "aria-live": "polite" });
   // No <section>: a deck of slides takes each for a slide.
   const root = html("div", {
-    role: "region",
+    role: "region", id: freeId(`explorer-${name}`),
     class: `vitedu-explorer vitedu-${name}`, "aria-label": label,
     // In JupyterLab the arrow keys are shortcuts of the notebook, unless the
     // element that has the focus says this.

@@ -92,6 +92,7 @@ function counted(count, { one, many }) {
 function render({ model, el }) {
   const translator = translatorOf(model);
   const frame = explorer(el, "decoding-steps", WORDS.label);
+  const tools = makeTools(frame, model);
   const restart = (values) => setTraits(model, { ...values, step: 0 });
   const field = numberField(EXAMPLES, (number) => restart({ number }));
   const choices = {
@@ -254,9 +255,12 @@ function render({ model, el }) {
     html("div", { class: "steps" },
       html("div", { class: "buttons" }, ...Object.values(buttons)), title),
     cost, stage, noted(WORDS.totals), ...frame.reading,
+    ...tools.foot,
   );
   update({ speak: false });
-  return followTraits(model, TRAITS, update, playing.stop, frame.dispose);
+  return followTraits(
+    model, TRAITS, update, playing.stop, tools.dispose, frame.dispose,
+  );
 }
 
 export default { render };

@@ -35,6 +35,15 @@ class DecodingSteps(TranslationExplorer):
         "decoding_steps_search",
         "decoding_steps_panels",
     )
+    remembers = (
+        "number",
+        "method",
+        "beam_size",
+        "length_penalty",
+        "temperature",
+        "seed",
+        "step",
+    )
 
     method = Choice("greedy", "beam", "sample")
     beam_size = Integer(3, low=1, high=5)

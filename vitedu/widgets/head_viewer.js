@@ -202,6 +202,7 @@ function wordControls(model) {
 
 function render({ model, el }) {
   const frame = explorer(el, "head-viewer", WORDS.label);
+  const tools = makeTools(frame, model);
   const controls = model.get("word") ? wordControls(model) : null;
   const place = html("div");
   let [data, panels, word] = [];
@@ -237,10 +238,11 @@ function render({ model, el }) {
     ...(layers > 1
       ? [html("div", { class: "vitedu-controls" }, layer.root)] : []),
     place, ...frame.reading,
+    ...tools.foot,
   );
   update({ speak: false });
   return followTraits(
-    model, TRAITS, update, () => panels.dispose(), frame.dispose,
+    model, TRAITS, update, () => panels.dispose(), tools.dispose, frame.dispose,
   );
 }
 

@@ -55,6 +55,7 @@ class HeadViewer(Explorer):
         "head_viewer_lines",
         "head_viewer_maps",
     )
+    remembers = ("layer", "query", "heads", "word")
 
     weights = Array("layer head query key")
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -137,6 +138,20 @@ class HeadViewer(Explorer):
             word=first,
             **view,
         )
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        layers, heads, queries, _ = self.weights.shape
+        word: dict[str, Any] = {"options": [""]}
+        if self.letters:
+            queries = self.asking.shape[1] - len(self.letters)
+            word = {"kind": "text", "letters": self.letters}
+            word |= {"low": 2, "high": queries}
+        return {
+            "layer": {"high": layers - 1},
+            "query": {"high": queries - 1},
+            "heads": {"low": 0, "high": heads - 1},
+            "word": word,
+        }
 
     @traitlets.validate("word")
     def _check_typed(self, proposal: Any) -> str:

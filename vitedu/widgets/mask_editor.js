@@ -131,6 +131,34 @@ function settingMask(name, tokens) {
   return mask;
 }
 
+// A tour of the sentence that the editor has where Python gives no other.
+const TOUR_TOKENS = "<bos> I have a cat <pad>";
+const DECODER = "100000110000111000111100111110111110";
+const DEAD_ROW = "100000000000111000111100111110111110";
+const TOUR = [
+  ["A decoder: “have” must not see “a”, the word on its right. That weight "
+    + "is 0, and the row still sums to 1.00.",
+  { ...HEALTHY, mask: DECODER, query: 2, key: 3 }],
+  ["Multiply the scores by the mask instead. A hidden score becomes 0, which "
+    + "is a score like any other: “<bos>” puts 75 % of its weight on words "
+    + "that it must not see.",
+  { ...HEALTHY, ...SETTINGS.leak, mask: DECODER }],
+  ["Multiply the weights after the softmax. Nothing hidden has weight now, "
+    + "but the row of “<bos>” sums to 0.09, and hidden scores decide how "
+    + "much is left.",
+  { ...HEALTHY, method: "multiply after softmax", mask: DECODER, query: 0,
+    key: 0 }],
+  ["Hide everything from “I”, and fill with −10⁹. A softmax over equal "
+    + "scores is even: 0.17 each, and 100 % of it on hidden keys.",
+  { ...HEALTHY, ...SETTINGS["dead row"], mask: DEAD_ROW }],
+  ["Filled with −∞, the same row is 0/0. One NaN in the weights, and a "
+    + "training step later all parameters are NaN.",
+  { ...HEALTHY, fill_value: "-inf", mask: DEAD_ROW, query: 1, key: 1 }],
+  ["The right mask, given to a library that takes True for hidden: “<bos>” "
+    + "sees only what it must not see, 100 %.",
+  { ...HEALTHY, ...SETTINGS["inside out"], mask: DECODER, query: 0, key: 0 }],
+];
+
 const TRAITS = [
   "scores", "mask", "method", "fill_value", "convention", "handed_over",
   "query", "key",
@@ -173,6 +201,9 @@ const group = (label, buttons) =>
 
 function render({ model, el }) {
   const frame = explorer(el, "mask-editor", WORDS.label);
+  const tools = makeTools(frame, model, {
+    tour: model.get("tokens").join(" ") === TOUR_TOKENS ? TOUR : [],
+  });
   const tokens = model.get("tokens");
   const size = tokens.length;
   const choose = (query, key) => setTraits(model, { query, key });
@@ -359,9 +390,10 @@ function render({ model, el }) {
           matrices.scores.root),
         panel("masked", titled(WORDS.maskedTitle), noted(WORDS.maskedHint),
           matrices.masked.root))),
+    ...tools.foot,
   );
   update({ speak: false });
-  return followTraits(model, TRAITS, update, frame.dispose);
+  return followTraits(model, TRAITS, update, tools.dispose, frame.dispose);
 }
 
 export default { render };

@@ -71,6 +71,16 @@ class MaskEditor(Explorer):
 
     files = "mask_editor"
     parts = ("mask_editor_maths", "mask_editor_grids")
+    remembers = (
+        "scores",
+        "mask",
+        "method",
+        "fill_value",
+        "convention",
+        "handed_over",
+        "query",
+        "key",
+    )
 
     scores = Array("query key", default=SCORES)
     mask = Array("query key", dtype="bool")
@@ -97,6 +107,11 @@ class MaskEditor(Explorer):
             mask = preset("causal and padding", words)
         super().__init__(tokens=words, mask=mask, **view)
         _check_square("scores", self.scores, len(words))
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        token = {"high": len(self.tokens) - 1}
+        scores = {"low": -LARGEST_SCORE, "high": LARGEST_SCORE}
+        return {"scores": scores, "query": token, "key": token}
 
     @traitlets.validate("tokens")
     def _check_tokens(self, proposal: Any) -> list[str]:

@@ -92,6 +92,29 @@ const STARTS = {
   "B/16 at 1,024 px": { ...BASE, image_size: 1024 },
 };
 
+const ONE = { num_classes: 1000, batch_size: 1, fused: false };
+const TOUR = [
+  ["B/16 has 86,567,656 parameters and needs 35.13 GFLOP for an image. "
+    + "Attention’s products, which grow with the square of the tokens, are "
+    + "4.07 % of it.",
+  { ...STARTS["B/16"], ...ONE }],
+  ["L/32 has many more parameters, 306,535,400, and needs less work, 30.76 "
+    + "GFLOP: with larger patches the image is only 50 tokens.",
+  { ...STARTS["L/32"], ...ONE }],
+  ["Patches of half the side make 785 tokens. The parameters hardly change, "
+    + "86,576,872; the work grows to 156.3 GFLOP.",
+  { ...STARTS["B/8"], ...ONE }],
+  ["An image of 1,024 px is 4,097 tokens, and attention’s products are "
+    + "46.9 % of the work. To train with one such image takes 12.77 GiB.",
+  { ...STARTS["B/16 at 1,024 px"], ...ONE }],
+  ["Fused attention does the same work without keeping its weights, and "
+    + "takes 3.623 GiB.",
+  { ...STARTS["B/16 at 1,024 px"], ...ONE, fused: true }],
+  ["Back to B/16. A batch of 64 images takes 9.659 GiB, and 8.369 GiB of "
+    + "that is what the forward pass keeps for the backward pass.",
+  { ...STARTS["B/16"], ...ONE, batch_size: 64 }],
+];
+
 const TRAITS = {
   dModel: "d_model", numLayers: "num_layers", numHeads: "num_heads",
   mlpRatio: "mlp_ratio", patchSize: "patch_size", imageSize: "image_size",
@@ -238,6 +261,7 @@ function shortName(sizes) {
 
 function render({ model, el }) {
   const frame = explorer(el, "model-counter", WORDS.label);
+  const tools = makeTools(frame, model, { tour: TOUR });
   const controls = makeControls(model);
   const starts = settingButtons(model, WORDS.starts, STARTS);
   // Sums and name of the model that the reader compares with, or null.
@@ -331,11 +355,13 @@ function render({ model, el }) {
   frame.root.append(
     html("div", { class: "above" }, starts.root, pin), controls.root,
     ...frame.reading, panels,
+    ...tools.foot,
   );
   const widths = followWidths([curvePanel], () => update({ speak: false }));
   update({ speak: false });
   return followTraits(
-    model, Object.values(TRAITS), update, widths.dispose, frame.dispose,
+    model, Object.values(TRAITS), update, widths.dispose, tools.dispose,
+    frame.dispose,
   );
 }
 

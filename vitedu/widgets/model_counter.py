@@ -39,6 +39,17 @@ class ModelCounter(Explorer):
 
     files = "model_counter"
     parts = ("model_counter_maths", "model_counter_charts")
+    remembers = (
+        "d_model",
+        "num_layers",
+        "num_heads",
+        "mlp_ratio",
+        "patch_size",
+        "image_size",
+        "num_classes",
+        "batch_size",
+        "fused",
+    )
 
     d_model = Integer(768, low=1, high=MAX_HEADS * MAX_HEAD_DIM)
     num_layers = Integer(12, low=1, high=64)

@@ -77,6 +77,7 @@ function render({ model, el }) {
   const batch = readBatch(decodeArray(model.get("batch")));
   const { largestChange, values } = batch;
   const frame = explorer(el, "norm-axes", WORDS.label);
+  const tools = makeTools(frame, model);
   // The cell under the mouse; Python does not hear of it.
   let under = null;
   const group = tiles(
@@ -158,6 +159,7 @@ function render({ model, el }) {
       grids.root),
     html("div", { class: "tiles" }, group.root, changes.root),
     ...frame.reading,
+    ...tools.foot,
   );
   const redraw = onceAFrame(update);
   update();
@@ -169,6 +171,7 @@ function render({ model, el }) {
   return () => {
     ignore();
     redraw.cancel();
+    tools.dispose();
     frame.dispose();
   };
 }

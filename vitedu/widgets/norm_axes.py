@@ -15,6 +15,7 @@ from vitedu.widgets.base import (
 )
 
 NORMS = ("LayerNorm", "BatchNorm", "whole sample")
+AXES = ("sample", "token", "feature")
 SMALLEST = (2, 2, 2)
 LARGEST = (4, 6, 8)
 _UNLIMITED = 2**31 - 1
@@ -43,6 +44,7 @@ class NormAxes(Explorer):
 
     files = "norm_axes"
     parts = ("choosing", "norm_axes_maths", "norm_axes_grids")
+    remembers = ("norm", "sample", "token", "feature", "change")
 
     batch = Array("sample token feature")
     norm = Choice(*NORMS)
@@ -66,17 +68,23 @@ class NormAxes(Explorer):
     def _half(self) -> float:
         return largest_change(self.batch) / 2
 
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        most = largest_change(self.batch)
+        sizes = zip(AXES, self.batch.shape, strict=True)
+        return {"change": {"low": -most, "high": most}} | {
+            axis: {"high": size - 1} for axis, size in sizes
+        }
+
     @traitlets.validate("batch")
     def _check_batch(self, proposal: Any) -> np.ndarray:
         batch = self._only_once(proposal)
         _check_batch(batch)
         return batch
 
-    @traitlets.validate("sample", "token", "feature")
+    @traitlets.validate(*AXES)
     def _check_index(self, proposal: Any) -> int:
         _check_batch(self.batch)
-        names = ("sample", "token", "feature")
-        axis = names.index(proposal["trait"].name)
+        axis = AXES.index(proposal["trait"].name)
         return index_below(self.batch.shape[axis], proposal)
 
     @traitlets.validate("change")

@@ -106,6 +106,7 @@ function entrance({ onStart, onPhotograph }) {
 
 function render({ model, el }) {
   const frame = explorer(el, "own-photograph", WORDS.label);
+  const tools = makeTools(frame, model);
   let worker = null;
   let sizes = { layers: 1, heads: 1 };
   // The grid is 0 until a photograph has been seen. `chosen`, and `under` the
@@ -307,6 +308,7 @@ function render({ model, el }) {
   frame.root.append(
     html("p", { class: "about", text: here ? WORDS.about : WORDS.absent }),
     ...door.roots, seen,
+    ...tools.foot,
   );
   const redraw = onceAFrame(update);
   const ignore = onTraits(model, ["layer", "head"], redraw);
@@ -315,6 +317,7 @@ function render({ model, el }) {
     redraw.cancel();
     document.removeEventListener("paste", onPaste);
     worker?.dispose();
+    tools.dispose();
     frame.dispose();
   };
 }

@@ -37,6 +37,7 @@ class OwnPhotograph(Explorer):
 
     files = "own_photograph"
     parts = ("own_photograph_loading", "own_photograph_pictures")
+    remembers = ("layer", "head")
 
     network = traitlets.Unicode().tag(sync=True)
     layer = Integer(9, low=0, high=LAYERS - 1)

@@ -111,7 +111,8 @@ function render({ model, el }) {
   const image = { data, height, width };
   const memory = new Int32Array(data.length);
   const sizes = model.get("patch_sizes");
-  const frame = explorer(el, "patches", WORDS.label);
+  const frame = explorer(el, "patch-cutter", WORDS.label);
+  const tools = makeTools(frame, model);
   // The place in the row that the mouse is at; Python does not hear of it.
   let under = null;
   let grid;
@@ -273,6 +274,7 @@ function render({ model, el }) {
       panel("of-patch", titles[1], zoom.root, notes[1]),
       panel("of-row", titles[2], row.root, slider.root, tiles.root, notes[2])),
     ...frame.reading,
+    ...tools.foot,
   );
   const redraw = onceAFrame(update);
   update();
@@ -285,6 +287,7 @@ function render({ model, el }) {
     ignore();
     redraw.cancel();
     photo.dispose();
+    tools.dispose();
     frame.dispose();
   };
 }

@@ -50,6 +50,7 @@ class PatchCutter(Explorer):
 
     files = "patch_cutter"
     parts = ("choosing", "patch_cutter_maths", "patch_cutter_pictures")
+    remembers = ("patch_size", "order", "cut", "patch", "place")
 
     image = Array("height width 3", dtype="uint8")
     patch_sizes = traitlets.List().tag(sync=True)
@@ -93,6 +94,15 @@ class PatchCutter(Explorer):
     def _middle(self) -> int:
         rows, columns = grid_size(self.image, self.patch_size)
         return rows // 2 * columns + columns // 2
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        # Of larger patches there are fewer, and more numbers in each.
+        rows, columns = grid_size(self.image, self.patch_sizes[0])
+        return {
+            "patch_size": {"options": self.patch_sizes},
+            "patch": {"high": rows * columns - 1},
+            "place": {"high": 3 * self.patch_sizes[-1] ** 2 - 1},
+        }
 
     @traitlets.validate("image")
     def _check_image(self, proposal: Any) -> np.ndarray:

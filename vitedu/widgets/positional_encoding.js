@@ -59,6 +59,29 @@ const STARTS = {
   misprint: { formula: "wrong exponent", d_model: 64, base: 10_000 },
 };
 
+const PAPER = { ...STARTS.paper, length: 100 };
+const TOUR = [
+  ["Positions 20 and 50 lie 30 apart. Their encodings have the dot product "
+    + "17.07.",
+  { ...PAPER, position: 20, other: 50 }],
+  ["Move both by the same step. All clocks have turned, and the dot product "
+    + "is 17.07 again: it depends on the offset alone.",
+  { ...PAPER, position: 40, other: 70 }],
+  ["Neighbours are nearly alike: 30.92, where a position with itself has "
+    + "32.00.",
+  { ...PAPER, position: 20, other: 21 }],
+  ["Two clocks only, and both come round soon. Positions 19 apart look "
+    + "alike once more: 1.95 of at most 2.00.",
+  { ...PAPER, ...STARTS["two clocks"], position: 0, other: 19 }],
+  ["With a larger base the second clock nearly stops. The first one alone "
+    + "cannot tell positions 44 apart: 1.99 of at most 2.00.",
+  { ...PAPER, ...STARTS["stopped clock"], position: 0, other: 44 }],
+  ["A common misprint gives sine and cosine different speeds. Position 20 "
+    + "has the norm 5.74, position 50 has 5.42, and pairs 30 apart have "
+    + "anything from 15.14 to 22.17.",
+  { ...PAPER, ...STARTS.misprint, position: 20, other: 50 }],
+];
+
 const TRAITS = [
   "d_model", "base", "length", "position", "other", "formula", "together",
 ];
@@ -74,6 +97,7 @@ function saidOf({ same, apart }, first, second) {
 
 function render({ model, el }) {
   const frame = explorer(el, "positional-encoding", WORDS.label);
+  const tools = makeTools(frame, model, { tour: TOUR });
   const choose = (name) => (value) => setTraits(model, { [name]: value });
 
   // Moves p or q; if they move together, only as far as both stay inside.
@@ -203,12 +227,15 @@ function render({ model, el }) {
       noted(WORDS.hint),
       panel("offsets", titled(WORDS.offsetTitle), noted(WORDS.offsetNote),
         offsets.root)),
+    ...tools.foot,
   );
   const widths = followWidths(
     [top.root, offsets.root.parentNode], () => update({ speak: false }),
   );
   update({ speak: false });
-  return followTraits(model, TRAITS, update, widths.dispose, frame.dispose);
+  return followTraits(
+    model, TRAITS, update, widths.dispose, tools.dispose, frame.dispose,
+  );
 }
 
 export default { render };

@@ -34,6 +34,15 @@ class PositionalEncoding(Explorer):
 
     files = "positional_encoding"
     parts = ("positional_encoding_maths", "positional_encoding_charts")
+    remembers = (
+        "d_model",
+        "base",
+        "length",
+        "position",
+        "other",
+        "formula",
+        "together",
+    )
 
     d_model = Integer(64, low=4, high=128)
     base = Number(10_000.0, low=10.0, high=100_000.0)
@@ -42,6 +51,9 @@ class PositionalEncoding(Explorer):
     other = Integer(50, low=0, high=MAX_LENGTH - 1)
     formula = Choice(*FORMULAS)
     together = Flag(False)
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        return {"d_model": {"step": 2}}
 
     @traitlets.validate("d_model")
     def _check_even(self, proposal: Any) -> int:

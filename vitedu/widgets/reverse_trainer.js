@@ -6,7 +6,7 @@ const WORDS = {
   play: "Train",
   pause: "Pause",
   once: "One step",
-  again: "Start again",
+  again: "From scratch",
   newSeed: "New seed",
   other: "Other sequence",
   positions: "Positions",
@@ -129,6 +129,7 @@ function makeControls(model) {
 
 function render({ model, el }) {
   const frame = explorer(el, "reverse-trainer", WORDS.label);
+  const tools = makeTools(frame, model);
   // Said at once, while the reading follows the training in silence.
   const news = html("p", { class: "vitedu-hidden", "aria-live": "polite" });
   const controls = makeControls(model);
@@ -294,11 +295,13 @@ function render({ model, el }) {
       panel("answer", titled(WORDS.answerTitle), noted(WORDS.answerNote),
         letters.root, other)),
     ...frame.reading, news,
+    ...tools.foot,
   );
   const widths = followWidths([curvePanel], () => show({ speak: false }));
   start();
   return followTraits(
-    model, TRAITS, start, widths.dispose, training.dispose, frame.dispose,
+    model, TRAITS, start, widths.dispose, training.dispose, tools.dispose,
+    frame.dispose,
   );
 }
 

@@ -41,12 +41,16 @@ class ReverseTrainer(Explorer):
         "reverse_trainer_maths",
         "reverse_trainer_charts",
     )
+    remembers = ("positions", "scaled", "num_heads", "learning_rate", "seed")
 
     positions = Flag(True)
     scaled = Flag(True)
     num_heads = Integer(1, low=1, high=4)
     learning_rate = Number(1e-3, low=1e-4, high=0.1)
     seed = Integer(0, low=0, high=2**32 - 1)
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        return {"num_heads": {"options": list(HEADS)}}
 
     @traitlets.validate("num_heads")
     def _check_heads(self, proposal: Any) -> int:

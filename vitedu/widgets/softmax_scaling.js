@@ -47,10 +47,37 @@ const STARTS = {
   "wrong root": { head_dim: 64, num_keys: 197, scale: "1/sqrt(d_model)" },
 };
 
+const DRAW = { num_keys: 197, seed: 0 };
+const TOUR = [
+  ["Queries and keys of 4 numbers, and no root: the scores of all queries "
+    + "have a standard deviation of 1.9. The choice is soft, with an entropy "
+    + "of 3.74 of at most 5.28.",
+  { ...DRAW, head_dim: 4, scale: "none" }],
+  ["A head of 64 numbers. The scores spread to 8.2, the largest weight is "
+    + "0.99, and the entropy falls to 0.683.",
+  { ...DRAW, head_dim: 64, scale: "none" }],
+  ["With 512 numbers one key takes all: its weight rounds to 1.00. Of the "
+    + "queries, 13 % are dead; hardly any gradient reaches them.",
+  { ...DRAW, head_dim: 512, scale: "none" }],
+  ["Now divide by √head_dim. The same queries and keys, and the scores have "
+    + "a standard deviation of 1.00 again. The entropy is 4.79, and 0 % are "
+    + "dead.",
+  { ...DRAW, head_dim: 512, scale: "1/sqrt(head_dim)" }],
+  ["The root of d_model, the width of all heads together, is too large: the "
+    + "scores shrink to 0.30. With an entropy of 5.24 of at most 5.28, the "
+    + "query hardly chooses.",
+  { ...DRAW, head_dim: 64, scale: "1/sqrt(d_model)" }],
+  ["With a head_dim of 1 the root changes nothing, and 5 % of the queries "
+    + "still count as dead: a gradient of one number is now and then close "
+    + "to 0.",
+  { ...DRAW, head_dim: 1, scale: "1/sqrt(head_dim)" }],
+];
+
 const TRAITS = ["head_dim", "num_keys", "scale", "temperature", "seed"];
 
 function render({ model, el }) {
   const frame = explorer(el, "softmax-scaling", WORDS.label);
+  const tools = makeTools(frame, model, { tour: TOUR });
   const panels = {
     scores: chartPanel(WORDS.scores, 100, scoresChart),
     weights: chartPanel(WORDS.weights, 100, weightsChart),
@@ -136,13 +163,15 @@ function render({ model, el }) {
     html("div", { class: "vitedu-panels" },
       ...Object.values(panels).map(({ root }) => root)),
     ...frame.reading,
+    ...tools.foot,
   );
   const widths = followWidths(
     [panels.scores.root], () => update({ speak: false }),
   );
   update({ speak: false });
   return followTraits(
-    model, TRAITS, update, widths.dispose, preparing.stop, frame.dispose,
+    model, TRAITS, update, widths.dispose, preparing.stop, tools.dispose,
+    frame.dispose,
   );
 }
 

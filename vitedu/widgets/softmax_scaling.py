@@ -22,6 +22,7 @@ class SoftmaxScaling(Explorer):
 
     files = "softmax_scaling"
     parts = ("softmax_scaling_maths", "softmax_scaling_charts")
+    remembers = ("head_dim", "num_keys", "scale", "temperature", "seed")
 
     head_dim = Integer(64, low=1, high=MAX_HEAD_DIM)
     num_keys = Integer(16, low=2, high=MAX_KEYS)

@@ -53,6 +53,28 @@ const MEAN = -1;
 // In the book the last two come out wrong.
 const EXAMPLES = [300, 12_005, 34_000_000, 18_000_000, 40_000_000];
 
+// A tour of the book's translator, which one knows by this slip.
+const SLIP = [18_000_000, "eighteen million eight thousand"];
+const CROSS = { attention: "cross", layer: 0, head: 0 };
+const TOUR = [
+  ["Here 12,005 comes out right, as “twelve thousand and five”. While it "
+    + "writes “twelve”, head 1 of block 1 looks at 一, one, with a weight of "
+    + "1.00.",
+  { ...CROSS, number: 12_005, query: 0 }],
+  ["“Twelve” needs a second sign, and another head finds it: head 2 of "
+    + "block 2 looks at 二, two (0.92).",
+  { ...CROSS, number: 12_005, query: 0, layer: 1, head: 1 }],
+  ["18,000,000 goes wrong: “eighteen million eight thousand”. The model has "
+    + "no doubt. It gives “eight” 99.8 %, and the whole sentence 98 %.",
+  { ...CROSS, number: 18_000_000, query: 2 }],
+  ["For 40,000,000 it writes “forty million thousand”, and gives the whole "
+    + "sentence 51 %: here it wavers.",
+  { ...CROSS, number: 40_000_000, query: 2 }],
+  ["And 1,000,011 becomes “one million and ten”, with 82 %. The test of its "
+    + "chapter found none of these slips.",
+  { ...CROSS, number: 1_000_011, query: 3 }],
+];
+
 // The likeliest word at each step, until the end.
 function translate(translator, number) {
   const src = [...chineseNumeral(number)];
@@ -102,6 +124,9 @@ function render({ model, el }) {
   const translator = translatorOf(model);
   const { num_layers: layers, num_heads: heads } = translator.config;
   const frame = explorer(el, "translator", WORDS.label);
+  const tools = makeTools(frame, model, {
+    tour: translate(translator, SLIP[0]).text === SLIP[1] ? TOUR : [],
+  });
   const pick = (query) => setTraits(model, { query });
   const field = numberField(
     EXAMPLES,
@@ -211,12 +236,13 @@ function render({ model, el }) {
       ...Object.values(choices).map(({ root }) => root)),
     panel("of-map", mapTitle, noted(WORDS.choose), map.root, mapNote),
     ...frame.reading,
+    ...tools.foot,
   );
   const widths = followWidths([map.root], () => update({ speak: false }));
   update({ speak: false });
   return followTraits(
     model, TRAITS, update, widths.dispose, lines.dispose, map.dispose,
-    frame.dispose,
+    tools.dispose, frame.dispose,
   );
 }
 

@@ -41,6 +41,7 @@ class Translator(TranslationExplorer):
         "translator_lines",
         "translator_map",
     )
+    remembers = ("number", "attention", "layer", "head", "query")
 
     attention = Choice("cross", "encoder", "decoder")
     layer = Integer(0, low=0, high=63)
@@ -48,8 +49,14 @@ class Translator(TranslationExplorer):
     # A shorter sentence shows its last word instead.
     query = Integer(0, low=0, high=63)
 
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        return {
+            name: {"high": self._size(name) - 1} for name in ("layer", "head")
+        }
+
     @traitlets.validate("layer", "head")
     def _check_index(self, proposal: Any) -> int:
-        names = {"layer": "num_layers", "head": "num_heads"}
-        size = self.config[names[proposal["trait"].name]]
-        return index_below(size, proposal)
+        return index_below(self._size(proposal["trait"].name), proposal)
+
+    def _size(self, name: str) -> int:
+        return self.config[f"num_{name}s"]

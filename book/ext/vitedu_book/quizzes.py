@@ -1,11 +1,14 @@
 """Five questions at the end of each chapter, and the same as files.
 
 `book/quizzes/NN-name.yml` holds the questions of `chapters/NN-name`. On the
-page they need no script. For learning platforms the build writes them into
-`quizzes/` as GIFT, which Moodle and others read, and as CSV.
+page they need no script. An explanation may link into an explorer of its
+chapter, `[words](#explorer-...)`; see explorer_links.py. For learning
+platforms the build writes them into `quizzes/` as GIFT, which Moodle and
+others read, and as CSV.
 """
 
 import csv
+import html as escaping
 import io
 import re
 from dataclasses import dataclass
@@ -16,6 +19,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 
+from . import explorer_links
 from .written import html
 
 FOLDER = "quizzes"
@@ -26,6 +30,7 @@ INTRODUCTION = (
 )
 # Sphinx sets curly quotes into headings; a notebook has straight ones.
 _MARKS = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"", "`$*")
+_LINK = re.compile(r"\[([^\]]+)\]\(#([^\s)]+)\)")
 _SPECIAL = re.compile(r"([~=#{}:\\])")
 
 
@@ -125,13 +130,18 @@ def table(chapter: str, questions: list[Question]) -> str:
         right = [*question.options].index(question.right) + 1
         row = [chapter, number, question.ask, right]
         for pair in question.options.items():
-            row += pair
+            row += map(plain, pair)
         writer.writerow(row + [""] * (len(columns) - len(row)))
     return file.getvalue()
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(r"\\\1", " ".join(plain(text).split()))
+
+
+def plain(text: str) -> str:
+    """Return a text without its links: platforms have no explorers."""
+    return _LINK.sub(r"\1", text)
 
 
 def setup(app: Sphinx) -> None:
@@ -169,8 +179,19 @@ def append(app: Sphinx, doctree: nodes.document) -> None:
     section += nodes.title(text=TITLE)
     section += nodes.paragraph(text=INTRODUCTION)
     ending = f"<p>For learning platforms: {files}.</p>"
-    section += html("".join([*boxes, ending]))
+    section += html(_linked(app, "".join([*boxes, ending])))
     next(iter(doctree.findall(nodes.section))).append(section)
+
+
+def _linked(app: Sphinx, text: str) -> str:
+    """Make the links of a quiz, in HTML, lead into explorers of the page."""
+
+    def link(found: re.Match) -> str:
+        target, here = escaping.unescape(found[2]), app.env.docname
+        _, fragment = explorer_links.resolve(app.env, here, target, here)
+        return f'<a href="#{escaping.escape(fragment)}">{found[1]}</a>'
+
+    return _LINK.sub(link, text)
 
 
 def is_heading(title: str, written: str) -> bool:

@@ -7,8 +7,15 @@ const WORDS = {
   reading: "TODO: The square of {number} is {square}.",
 };
 
+// TODO: four to six steps: what one sees, and the settings that show it.
+const TOUR = [
+  ["TODO: The square of 3 is 9.", { number: 3 }],
+  ["TODO: The square of 10 is 100.", { number: 10 }],
+];
+
 function render({ model, el }) {
   const frame = explorer(el, "KEBAB", WORDS.label);
+  const tools = makeTools(frame, model, { tour: TOUR });
   const number = range({
     label: WORDS.number, min: 0, max: MAX_NUMBER, format: String,
     value: model.get("number"),
@@ -34,9 +41,10 @@ function render({ model, el }) {
     html("div", { class: "vitedu-controls" }, number.root),
     panel("square", titled(WORDS.title), picture),
     ...frame.reading,
+    ...tools.foot,
   );
   update({ speak: false });
-  return followTraits(model, ["number"], update, frame.dispose);
+  return followTraits(model, ["number"], update, tools.dispose, frame.dispose);
 }
 
 export default { render };

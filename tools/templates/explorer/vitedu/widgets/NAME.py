@@ -12,5 +12,6 @@ class CLASS(Explorer):
 
     files = "NAME"
     parts = ("NAME_maths",)
+    remembers = ("number",)
 
     number = Integer(3, low=0, high=10)

@@ -1,0 +1,249 @@
+// What an explorer remembers. Python names its settings in `_schema`: of what
+// kind each is, what it may be, and what it started with. An address of the
+// page says in its fragment how they differ from that:
+//
+//     #explorer-softmax-scaling:head_dim=512&scale=none
+
+const TOOLS = {
+  again: "Start again",
+  restarted: "All settings are as they were at the start.",
+  copy: "Copy link",
+  copied: "The link is copied. It opens this page with these settings.",
+  inBar: "The address of this page now leads to these settings; copy it from "
+    + "there.",
+  full: "Full screen",
+  notFull: "Leave full screen",
+  ignored: "The address asks for something that this explorer does not have. "
+    + "Ignored: {names}.",
+  unknown: "an unknown setting",
+  take: "Take the tour",
+  tour: "Tour",
+  step: "{step} of {steps}: ",
+  back: "Back",
+  next: "Next",
+  end: "End the tour",
+};
+
+const INTEGER = /^-?\d{1,15}$/;
+const NUMBER = /^-?\d{1,15}(\.\d{1,20})?(e-?\d{1,2})?$/;
+
+// How a setting is written in an address.
+function settingText({ kind, dtype }, value) {
+  if (kind === "list") return value.join("_");
+  if (kind !== "array") return String(value);
+  const { data } = decodeArray(value);
+  return dtype === "bool" ? data.join("") : Array.from(data, short).join("_");
+}
+
+// A number of four bytes: 0.1, and not 0.10000000149.
+function short(number) {
+  const brief = Number(number.toPrecision(7));
+  return Math.fround(brief) === number ? brief : number;
+}
+
+// The value that a text stands for, or undefined if the setting has no such.
+function settingValue(facts, text) {
+  const { kind, options, low, high } = facts;
+  switch (kind) {
+    case "flag":
+      return { true: true, false: false, __proto__: null }[text];
+    case "choice":
+      return options.includes(text) ? text : undefined;
+    case "text": {
+      const fits = text.length >= low && text.length <= high
+        && [...text].every((letter) => facts.letters.includes(letter));
+      return fits ? text : undefined;
+    }
+    case "list": {
+      const found = text ? text.split("_").map((one) =>
+        settingNumber(INTEGER, facts, one)) : [];
+      const rises = found.every((one, at) => !at || one > found[at - 1]);
+      return rises && !found.includes(undefined) ? found : undefined;
+    }
+    case "array":
+      return settingArray(facts, text);
+    default:
+      return settingNumber(kind === "integer" ? INTEGER : NUMBER, facts, text);
+  }
+}
+
+function settingNumber(pattern, { low, high, step, options }, text) {
+  const number = pattern.test(text) ? Number(text) : NaN;
+  // Written so that NaN fails too.
+  const fits = number >= low && number <= high
+    && !(step && (number - low) % step)
+    && (!options || options.includes(number));
+  return fits ? number : undefined;
+}
+
+function settingArray({ dtype, shape, low = 0, high = 1 }, text) {
+  const isBool = dtype === "bool";
+  const found = (isBool ? [...text] : text.split("_")).map((one) =>
+    settingNumber(isBool ? INTEGER : NUMBER, { low, high }, one));
+  const size = shape.reduce((product, axis) => product * axis);
+  const fits = found.length === size && !found.includes(undefined);
+  return fits ? packed({ dtype, shape }, found) : undefined;
+}
+
+function packed({ dtype, shape }, numbers) {
+  const typed = dtype === "bool" ? Uint8Array : Float32Array;
+  return encodeArray({ data: typed.from(numbers), shape }, dtype);
+}
+
+function startOf(facts) {
+  return facts.kind === "array" ? packed(facts, facts.start) : facts.start;
+}
+
+// All settings as they are where these texts, [name, text], say nothing else;
+// and which of the texts say nothing that could be.
+function settingsFrom(schema, texts) {
+  const values = Object.fromEntries(Object.entries(schema)
+    .map(([name, facts]) => [name, startOf(facts)]));
+  const ignored = new Set();
+  for (const [name, text] of texts) {
+    const known = Object.hasOwn(schema, name);
+    const value = known ? settingValue(schema[name], text) : undefined;
+    if (value !== undefined) values[name] = value;
+    else ignored.add(known ? name : TOOLS.unknown);
+  }
+  return { values, ignored: [...ignored] };
+}
+
+// What the fragment of an address says of the explorer `id`, or null.
+function readFragment(fragment, id, schema) {
+  const [, name, query] = /^#([^:]*):?(.*)$/s.exec(fragment) ?? [];
+  return name === id
+    ? settingsFrom(schema, new URLSearchParams(query)) : null;
+}
+
+function writeFragment(id, schema, get) {
+  const texts = Object.entries(schema).map(([name, facts]) =>
+    [name, settingText(facts, get(name)), settingText(facts, startOf(facts))]);
+  const query = new URLSearchParams(texts.filter(([, now, start]) =>
+    now !== start).map(([name, now]) => [name, now]));
+  return `#${id}${String(query) && `:${query}`}`;
+}
+
+// Brings into sight what lies in folds, and goes on from there.
+function goTo(root) {
+  for (let node = root; node; node = node.parentElement) {
+    if (node.matches("details:not([open])")) node.open = true;
+  }
+  put(root, "tabindex", "-1");
+  root.scrollIntoView();
+  root.focus({ preventScroll: true });
+}
+
+// A tour: steps of [sentence, {setting: value}]. What a step does not name is
+// as at the start.
+function makeTour(frame, go, steps, onEnd) {
+  let at = 0;
+  const text = html("p", {
+    role: "status", id: `vitedu-${(lastId += 1)}`,
+  });
+  const buttons = {
+    back: button(TOOLS.back, () => show(at - 1)),
+    next: button(TOOLS.next, () => show(at + 1)),
+    end: button(TOOLS.end, () => {
+      root.hidden = true;
+      onEnd();
+    }),
+  };
+  const root = html("div", {
+    class: "vitedu-tour", role: "group", "aria-label": TOOLS.tour, hidden: "",
+  }, text, html("div", {}, ...Object.values(buttons)));
+  for (const one of [buttons.next, buttons.end]) {
+    put(one, "aria-describedby", text.id);
+  }
+  function show(step) {
+    at = step;
+    const [said, settings] = steps[at];
+    const count = { step: at + 1, steps: steps.length };
+    go(Object.entries(settings).map(([name, value]) => [name, String(value)]));
+    write(text, sentence(TOOLS.step, count) + said);
+    buttons.back.disabled = at === 0;
+    buttons.next.disabled = at === steps.length - 1;
+    if (buttons.next.disabled) buttons.end.focus();
+    else if (buttons.back.disabled) buttons.next.focus();
+  }
+  function start() {
+    root.hidden = false;
+    frame.root.scrollIntoView();
+    show(0);
+  }
+  return { root, start };
+}
+
+// The tools at the foot of an explorer. They set what an address asks for, so
+// they are made before the explorer looks at its settings. `usual` has what
+// this reader's browser starts with in place of what the page gives.
+function makeTools(frame, model, { tour = [], usual = {} } = {}) {
+  const schema = model.get("_schema");
+  const { root: place } = frame;
+  const { id } = place;
+  // In a notebook the address is that of JupyterLab, in a deck that of a slide.
+  const onPage = globalThis.viteduWidgetState && !place.closest(".reveal");
+  const said = html("span", { class: "vitedu-said", role: "status" });
+  const buttons = [button(TOOLS.again, () => {
+    setTraits(model, { ...settingsFrom(schema, []).values, ...usual });
+    write(said, TOOLS.restarted);
+  })];
+  const steps = makeTour(
+    frame, (texts) => setTraits(model, settingsFrom(schema, texts).values),
+    tour, () => start.focus(),
+  );
+  const start = button(TOOLS.take, steps.start);
+  if (tour.length) buttons.unshift(start);
+  if (onPage) buttons.push(button(TOOLS.copy, copy));
+  if (document.fullscreenEnabled) buttons.push(fullScreen(place));
+
+  async function copy() {
+    const { href } = location;
+    const link = href.replace(/(#.*)?$/s, "")
+      + writeFragment(id, schema, (name) => model.get(name));
+    try {
+      await navigator.clipboard.writeText(link);
+      write(said, TOOLS.copied);
+    } catch {
+      history.replaceState(null, "", link);
+      write(said, TOOLS.inBar);
+    }
+  }
+  function arrive() {
+    const asked = readFragment(location.hash, id, schema);
+    if (!asked) return;
+    setTraits(model, asked.values);
+    requestAnimationFrame(() => {
+      goTo(place);
+      const names = asked.ignored.join(", ");
+      write(said, names && sentence(TOOLS.ignored, { names }));
+    });
+  }
+  // A link to where the address leads already changes no address.
+  function onClick({ target }) {
+    if (target.closest?.("a[href]")?.href === location.href) arrive();
+  }
+  // What was said holds until something changes.
+  const ignore = onTraits(model, Object.keys(schema), () => write(said, ""));
+  if (onPage) {
+    arrive();
+    addEventListener("hashchange", arrive);
+    addEventListener("click", onClick);
+  }
+  function dispose() {
+    ignore();
+    removeEventListener("hashchange", arrive);
+    removeEventListener("click", onClick);
+  }
+  const row = html("div", { class: "vitedu-tools" }, ...buttons, said);
+  return { foot: [steps.root, row], dispose };
+}
+
+function fullScreen(place) {
+  const isFull = () => document.fullscreenElement === place;
+  const toggle = button(TOOLS.full, () =>
+    (isFull() ? document.exitFullscreen() : place.requestFullscreen()));
+  place.addEventListener("fullscreenchange", () =>
+    write(toggle, isFull() ? TOOLS.notFull : TOOLS.full));
+  return toggle;
+}
