@@ -9,6 +9,8 @@ from einops import rearrange
 from translators import make_explorer, trained_model
 
 from vitedu.book.asked_patches import asked_patches
+from vitedu.book.followed_digits import followed_digits
+from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
 from vitedu.patches import patchify
 from vitedu.vit import VisionTransformer
@@ -17,6 +19,7 @@ from vitedu.widgets import (
     AttentionDistance,
     AttentionPlane,
     DecodingSteps,
+    FollowDigit,
     HeadViewer,
     MaskEditor,
     ModelCounter,
@@ -73,6 +76,26 @@ def attention_distance(prefix: int = 1, **changes) -> AttentionDistance:
         "num_prefix_tokens": prefix,
     }
     return AttentionDistance(**usual | changes)
+
+
+def digit_model() -> VisionTransformer:
+    """Make one of 3 blocks and 3 heads whose weights all count."""
+    sizes = {"d_model": 12, "d_ff": 20, "num_layers": 3, "num_heads": 3}
+    torch.manual_seed(0)
+    model = VisionTransformer(ViTConfig.digits(**sizes))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return rounded_to_half(model).eval()
+
+
+@cache
+def followed() -> dict[str, Any]:
+    return followed_digits(digit_model())
+
+
+def follow_digit(**changes) -> FollowDigit:
+    return FollowDigit(**followed() | changes)
 
 
 def head_viewer(**changes) -> HeadViewer:
@@ -140,6 +163,7 @@ MAKERS = {
     "attention distance": attention_distance,
     "attention plane": AttentionPlane,
     "decoding steps": decoding_steps,
+    "follow digit": follow_digit,
     "head viewer": head_viewer,
     "mask editor": MaskEditor,
     "model counter": ModelCounter,

@@ -42,6 +42,8 @@ def test_python_refuses_what_a_page_is_told_to_refuse(name):
             wrong.append(facts["low"] + 1)
         if facts["kind"] == "list":
             wrong = [[facts["low"] - 1], [facts["high"] + 1]]
+        if facts["kind"] == "words":
+            wrong = [["of course"]]
         if facts["kind"] == "array":
             wrong = [facts["start"]]
         if facts["kind"] == "integer" and "options" in facts:

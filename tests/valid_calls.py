@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
+from explorers import digit_model
 from matplotlib.figure import Figure
 from networks import small_network
 from PIL import Image
@@ -64,6 +65,7 @@ from vitedu.analysis import (
 from vitedu.book import (
     asked_patches,
     figures,
+    followed_digits,
     notebook,
     page_network,
     page_weights,
@@ -664,13 +666,23 @@ CALLS = {
     ),
     "book.page_weights.rounded_to_half": call(
         page_weights.rounded_to_half,
-        model=(MODEL, not_a(transformer.Transformer)),
+        model=(MODEL, not_a(transformer.Transformer, vit.VisionTransformer)),
     ),
     "book.page_weights.page_weights": call(
         page_weights.page_weights,
         model=(
             page_weights.rounded_to_half(MODEL),
-            both(not_a(transformer.Transformer), values(MODEL)),
+            both(
+                not_a(transformer.Transformer, vit.VisionTransformer),
+                values(MODEL),
+            ),
+        ),
+    ),
+    "book.followed_digits.followed_digits": call(
+        followed_digits.followed_digits,
+        model=(
+            digit_model(),
+            both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
         ),
     ),
     "book.page_network.pack_network": call(

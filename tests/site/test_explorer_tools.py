@@ -46,8 +46,12 @@ def others_of(widget: Explorer) -> dict[str, Any]:
                 found[name] = not start
             case "list":
                 found[name] = start[:1]
+            case "words":
+                found[name] = facts["options"][1:3]
             case "array":
-                found[name] = getattr(widget, name)[::-1]
+                array = getattr(widget, name)
+                turned = array[::-1]
+                found[name] = turned if (turned != array).any() else array + 1
             case _ if "options" in facts:
                 found[name] = next(o for o in facts["options"] if o != start)
             case "number":

@@ -39,6 +39,7 @@ PAGES = {
     "model-counter": "chapters/15-counting.html",
     "attention-distance": "chapters/16-looking-inside.html",
     "ask-patch": "chapters/20-real-vit.html",
+    "follow-digit": "chapters/14-training-a-vit.html",
 }
 TWO_FRAMES = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done)))"""

@@ -1,7 +1,8 @@
-"""A trained Transformer's weights, in the form in which a page computes."""
+"""A trained model's weights, in the form in which a page computes."""
 
+from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -9,10 +10,13 @@ from torch import Tensor
 
 from vitedu import require
 from vitedu.transformer import Transformer
+from vitedu.vit import VisionTransformer
+
+Model = TypeVar("Model", Transformer, VisionTransformer)
 
 # Four bytes of a page for each three numbers of two bytes.
 MOST_NUMBERS = 2_000_000
-_FIELDS = (
+_SHARED = (
     "d_model",
     "num_layers",
     "num_heads",
@@ -21,29 +25,41 @@ _FIELDS = (
     "norm_first",
     "layer_norm_eps",
     "positions",
-    "max_len",
-    "embedding_scale",
-    "src_vocab_size",
-    "tgt_vocab_size",
-    "tgt_pad_id",
 )
+_FIELDS = {
+    Transformer: (
+        *_SHARED,
+        "max_len",
+        "embedding_scale",
+        "src_vocab_size",
+        "tgt_vocab_size",
+        "tgt_pad_id",
+    ),
+    VisionTransformer: (
+        *_SHARED,
+        "d_ff",
+        "image_size",
+        "patch_size",
+        "num_classes",
+    ),
+}
 
 
-def rounded_to_half(model: Transformer) -> Transformer:
+def rounded_to_half(model: Model) -> Model:
     """Copy a model and round its weights to half precision.
 
     The copy computes in the precision of the model. It holds what a page
     gets: both then give the same answers.
 
     Args:
-        model: A Transformer.
+        model: A Transformer or a VisionTransformer.
 
     Raises:
-        TypeError: `model` is no Transformer.
+        TypeError: `model` is neither.
         ValueError: A weight that half precision cannot hold: beyond 65,504,
             or no finite number.
     """
-    require.instance("model", model, Transformer)
+    require.instance("model", model, *_FIELDS)
     rounded = deepcopy(model)
     with torch.no_grad():
         for name, weight in rounded.named_parameters():
@@ -56,13 +72,15 @@ def rounded_to_half(model: Transformer) -> Transformer:
     return rounded
 
 
-def page_weights(model: Transformer) -> dict[str, Any]:
+def page_weights(
+    model: Transformer | VisionTransformer,
+) -> dict[str, Any]:
     """Return a model as keyword arguments of the explorers that run it.
 
     Dropout is off in the page, as in evaluation.
 
     Args:
-        model: A Transformer that `rounded_to_half` has made.
+        model: One that `rounded_to_half` has made.
 
     Returns:
         weights: all numbers in a row, in half precision, shared ones once.
@@ -70,11 +88,11 @@ def page_weights(model: Transformer) -> dict[str, Any]:
         config: what else of the model the page has to know.
 
     Raises:
-        TypeError: `model` is no Transformer.
+        TypeError: `model` is no such model.
         ValueError: Weights that are not rounded, that are not those of the
             model's config, or more than 2,000,000 of them.
     """
-    require.instance("model", model, Transformer)
+    require.instance("model", model, *_FIELDS)
     parameters = dict(model.named_parameters(remove_duplicate=False))
     _check_as_configured(model, parameters)
     starts: dict[int, int] = {}
@@ -104,17 +122,23 @@ def page_weights(model: Transformer) -> dict[str, Any]:
             name: [starts[id(weight)], *weight.shape]
             for name, weight in parameters.items()
         },
-        "config": {name: getattr(model.config, name) for name in _FIELDS}
+        "config": {
+            name: getattr(model.config, name) for name in _FIELDS[_kind(model)]
+        }
         | {"head_dim": head_dim, "value_dim": value_dim},
     }
 
 
+def _kind(model: Transformer | VisionTransformer) -> type:
+    return next(kind for kind in _FIELDS if isinstance(model, kind))
+
+
 def _check_as_configured(
-    model: Transformer, parameters: dict[str, Tensor]
+    model: Transformer | VisionTransformer, parameters: Mapping[str, Tensor]
 ) -> None:
     """Require the parts that the page knows, and no others."""
     with torch.device("meta"):
-        usual = Transformer(model.config).state_dict()
+        usual = _kind(model)(model.config).state_dict()
     found = {name: tuple(weight.shape) for name, weight in parameters.items()}
     expected = {name: tuple(weight.shape) for name, weight in usual.items()}
     if found != expected:

@@ -4,6 +4,7 @@ from vitedu.widgets.ask_patch import AskPatch
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
 from vitedu.widgets.decoding_steps import DecodingSteps
+from vitedu.widgets.follow_digit import FollowDigit
 from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.model_counter import ModelCounter
@@ -20,6 +21,7 @@ __all__ = [
     "AttentionDistance",
     "AttentionPlane",
     "DecodingSteps",
+    "FollowDigit",
     "HeadViewer",
     "MaskEditor",
     "ModelCounter",

@@ -44,15 +44,6 @@ const WORDS = {
 
 const TRAITS = ["photograph", "query", "layer", "head", "drawn", "second"];
 
-// What Python keeps under a name for later.
-async function later(model, name) {
-  const reference = model.get("later")[name];
-  const kept = await model.widget_manager.get_model(
-    reference.replace("IPY_MODEL_", ""),
-  );
-  return kept.get("data");
-}
-
 async function inflated(bytes) {
   const stream = new Blob([bytes]).stream()
     .pipeThrough(new DecompressionStream("deflate"));

@@ -48,7 +48,7 @@ class AskPatch(Explorer):
     """
 
     files = "ask_patch"
-    parts = ("choosing", "ask_patch_maths", "ask_patch_pictures")
+    parts = ("choosing", "later", "ask_patch_maths", "ask_patch_pictures")
     remembers = ("photograph", "query", "layer", "head", "drawn", "second")
 
     # No dicts: a notebook forgets their order.

@@ -278,7 +278,9 @@ def _facts(trait: TraitType, value: Any) -> dict[str, Any]:
             # As short as the type of its numbers allows.
             value = [json.loads(str(number)) for number in (value + 0).ravel()]
         case traitlets.List():
-            facts, value = {"kind": "list"}, list(value)
+            words = isinstance(trait._trait, traitlets.Unicode)
+            facts = {"kind": "words" if words else "list"}
+            value = list(value)
         case _:
             facts = {"kind": "choice"}
     return facts | {"start": value}

@@ -477,3 +477,17 @@ function entropy(weights) {
   }
   return sum;
 }
+
+function erf(x) {
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let [sum, term] = [x, x];
+  for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n += 1) {
+    term *= (2 * x * x) / (2 * n + 1);
+    sum += term;
+  }
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
+}
+
+function gelu(x) {
+  return (x * (1 + erf(x * Math.SQRT1_2))) / 2;
+}

@@ -29,7 +29,7 @@ const NUMBER = /^-?\d{1,15}(\.\d{1,20})?(e-?\d{1,2})?$/;
 
 // How a setting is written in an address.
 function settingText({ kind, dtype }, value) {
-  if (kind === "list") return value.join("_");
+  if (kind === "list" || kind === "words") return value.join("_");
   if (kind !== "array") return String(value);
   const { data } = decodeArray(value);
   return dtype === "bool" ? data.join("") : Array.from(data, short).join("_");
@@ -60,6 +60,12 @@ function settingValue(facts, text) {
       const rises = found.every((one, at) => !at || one > found[at - 1]);
       return rises && !found.includes(undefined) ? found : undefined;
     }
+    case "words": {
+      const found = text ? text.split("_") : [];
+      const fits = found.every((one, at) =>
+        options.includes(one) && found.indexOf(one) === at);
+      return fits ? found : undefined;
+    }
     case "array":
       return settingArray(facts, text);
     default:
@@ -77,16 +83,16 @@ function settingNumber(pattern, { low, high, step, options }, text) {
 }
 
 function settingArray({ dtype, shape, low = 0, high = 1 }, text) {
-  const isBool = dtype === "bool";
-  const found = (isBool ? [...text] : text.split("_")).map((one) =>
-    settingNumber(isBool ? INTEGER : NUMBER, { low, high }, one));
+  const pattern = dtype === "float32" ? NUMBER : INTEGER;
+  const found = (dtype === "bool" ? [...text] : text.split("_")).map((one) =>
+    settingNumber(pattern, { low, high }, one));
   const size = shape.reduce((product, axis) => product * axis);
   const fits = found.length === size && !found.includes(undefined);
   return fits ? packed({ dtype, shape }, found) : undefined;
 }
 
 function packed({ dtype, shape }, numbers) {
-  const typed = dtype === "bool" ? Uint8Array : Float32Array;
+  const typed = dtype === "float32" ? Float32Array : Uint8Array;
   return encodeArray({ data: typed.from(numbers), shape }, dtype);
 }
 

@@ -172,10 +172,16 @@ def is_offered(facts: Facts, text: str) -> bool:
             parts = text.split("_") if text else []
             found = [_number(facts, part) for part in parts]
             return None not in found and found == sorted({*found})
+        case "words":
+            parts = text.split("_") if text else []
+            return {*parts} <= {*facts["options"]} and len(parts) == len(
+                {*parts}
+            )
         case "array":
-            bits = facts["dtype"] == "bool"
+            whole = facts["dtype"] != "float32"
             one = {"low": 0, "high": 1} | facts
-            one["kind"] = "integer" if bits else "number"
+            one["kind"] = "integer" if whole else "number"
+            bits = facts["dtype"] == "bool"
             parts = list(text) if bits else text.split("_")
             return len(parts) == len(facts["start"]) and all(
                 _number(one, part) is not None for part in parts

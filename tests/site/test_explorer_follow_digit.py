@@ -1,0 +1,220 @@
+"""FollowDigit in the browser: drawing, stages, lens, parts switched off."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from explorers import digit_model, followed
+from explorers import follow_digit as make
+from mounted import expect_published, explorer_of, overflow, published
+from playwright.sync_api import Locator, Page, expect
+
+from vitedu.data.digits import digits
+
+DATA = digits()
+# A tall hook, as shares of the field.
+STROKE = [(0.3, 0.2), (0.7, 0.2), (0.45, 0.85)]
+
+
+@torch.no_grad()
+def answer(ink: np.ndarray) -> np.ndarray:
+    """Return what the library's network answers a picture of 0 to 16."""
+    image = torch.tensor(ink / 16).float().view(1, 1, 8, 8)
+    logits = digit_model()((image - DATA.mean) / DATA.std)
+    return logits.softmax(dim=-1)[0].numpy()
+
+
+def ready(page: Page) -> Locator:
+    explorer = explorer_of(page)
+    expect(explorer).to_have_attribute("aria-busy", "false")
+    return explorer
+
+
+def expect_answer(explorer: Locator, ink: np.ndarray) -> None:
+    expected = answer(ink)
+    shown = np.array(json.loads(explorer.get_attribute("data-chances")))
+    np.testing.assert_allclose(shown, expected, atol=1e-4)
+    first = explorer.locator(".bars li.first .digit")
+    expect(first).to_have_text(str(expected.argmax()))
+
+
+def draw(page: Page) -> None:
+    box = page.locator(".field").bounding_box()
+    for i, (x, y) in enumerate(STROKE):
+        place = box["x"] + x * box["width"], box["y"] + y * box["height"]
+        page.mouse.move(*place, steps=6)
+        if not i:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def picture_of(page: Page) -> np.ndarray:
+    """Return what the strip says that the network has got."""
+    shades = page.locator(".strip .ink").evaluate_all(
+        "all => all.slice(0, 64).map(one => one.getAttribute('fill-opacity'))"
+    )
+    return np.array(shades, float) * 16
+
+
+def test_what_one_draws_is_read_at_once_and_again(show):
+    page = show(make())
+    explorer = ready(page)
+    expect_answer(explorer, followed()["samples"][0])
+    draw(page)
+    expect_published(explorer, digit=-1)
+    first = picture_of(page)
+    assert (first.max(axis=-1) > 0).all()
+    assert first.reshape(8, 8).any(axis=1).all()
+    expect_answer(explorer, first)
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "Nothing is drawn."
+    )
+    expect_answer(explorer, np.zeros(64))
+
+
+def test_keys_draw_pixel_by_pixel(show):
+    page = show(make(digit=-1))
+    explorer = ready(page)
+    field = page.get_by_role("application")
+    for key in [
+        "ArrowUp",
+        "ArrowRight",
+        "Space",
+        "Space",
+        "ArrowRight",
+        "Space",
+    ]:
+        field.press(key)
+    ink = np.zeros((8, 8))
+    ink[2, 4], ink[2, 5] = 16, 8
+    expect(page.locator(".vitedu-reading")).not_to_contain_text("Nothing")
+    np.testing.assert_array_equal(picture_of(page), ink.ravel())
+    expect_answer(explorer, ink)
+    field.press("Delete")
+    expect(page.locator(".vitedu-reading")).to_contain_text("Nothing")
+
+
+def test_a_picture_that_python_gives_is_read(show):
+    ink = np.zeros((8, 8), "uint8")
+    ink[1:7, 3:5] = 13
+    explorer = ready(show(make(digit=-1, picture=ink)))
+    expect_answer(explorer, ink)
+
+
+def test_test_images_are_named_and_their_answers_known(show):
+    page = show(make())
+    explorer = ready(page)
+    labels, chances = followed()["labels"], followed()["answers"]
+    buttons = page.locator(".sample")
+    for i, label in enumerate(labels):
+        buttons.nth(i).click()
+        expect_published(explorer, digit=i)
+        expect(buttons.nth(i)).to_have_attribute("aria-pressed", "true")
+        misread = chances[i].argmax() != label
+        name = f"a {label}, which it misreads" if misread else f"a {label}"
+        expect(buttons.nth(i)).to_have_attribute("aria-label", name)
+        expect_answer(explorer, followed()["samples"][i])
+
+
+def test_every_stage_opens_with_its_numbers_formula_and_line(show):
+    page = show(make(block=1, head=2, row=3, column=1))
+    explorer = ready(page)
+    marks = page.locator(".strip [role=radio]")
+    said = set()
+    for i in range(marks.count()):
+        marks.nth(i).click()
+        expect(marks.nth(i)).to_have_attribute("aria-checked", "true")
+        worked = page.locator(".worked").inner_text()
+        value = published(explorer)["value"]
+        text = worked.rsplit("= ", 1)[1].replace("−", "-")
+        shown = float(
+            text.replace(" × 10", "e").translate(
+                str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+            )
+        )
+        assert shown == pytest.approx(value, rel=0.06, abs=1e-9)
+        said.add(page.locator(".of-stage .vitedu-panel-title").inner_text())
+        assert page.locator(".formula").inner_text()
+        assert page.locator(".line code").inner_text()
+    # A block opens on the softmax, which is a step of its own as well.
+    assert len(said) >= marks.count() - 3
+    assert "softmax: 17 × 17, head 3 of block 2" in said
+
+
+def test_a_number_is_chosen_in_its_matrix(show):
+    page = show(make(stage="softmax"))
+    explorer = ready(page)
+    box = page.locator(".numbers").bounding_box()
+    page.locator(".numbers").click(
+        position={"x": 4.5 / 17 * box["width"], "y": 7.5 / 17 * box["height"]}
+    )
+    expect_published(explorer, row=7, column=4)
+    expect(page.locator(".of-stage")).to_contain_text(
+        "query of patch 7, key of patch 4"
+    )
+
+
+def test_a_part_that_is_off_is_marked_and_comes_back(show):
+    page = show(make(block=1, head=2))
+    explorer = ready(page)
+    whole = published(explorer)["chances"]
+    for label, off in {
+        "positions": "positions",
+        "the scale 1/√d": "scale",
+        "residuals": "residuals",
+        "block 2": "block 1",
+        "head 3 of block 2": "head 1 2",
+    }.items():
+        box = page.get_by_label(label, exact=True)
+        box.check()
+        expect_published(explorer, off=off)
+        assert published(explorer)["chances"] != whole, label
+        expect(page.locator(".vitedu-reading")).to_contain_text(
+            f"The whole network reads a {np.argmax(whole)}"
+        )
+        expect(page.locator(".whole:visible")).to_have_count(10)
+        box.uncheck()
+        expect_published(explorer, off="")
+    page.get_by_label("residuals").check()
+    page.get_by_role("button", name="Everything on").click()
+    expect(page.get_by_label("residuals")).not_to_be_checked()
+    assert published(explorer)["chances"] == whole
+
+
+def test_the_lens_names_what_each_layer_would_answer(show):
+    page = show(make(block=1))
+    ready(page)
+    model, sample = digit_model(), followed()["samples"][0]
+    image = torch.tensor(sample / 16).float().view(1, 1, 8, 8)
+    image = (image - DATA.mean) / DATA.std
+    with torch.no_grad():
+        layers = [model.embed(image), *model.layer_features(image)]
+        heads = [
+            model.head(model.norm(x[0])).softmax(-1).numpy() for x in layers
+        ]
+    for i, chances in enumerate(heads):
+        first = page.locator(".lens tbody tr").nth(i).locator(".first")
+        expect(first).to_have_text(f"{100 * chances[0].max():.0f}")
+        column = first.evaluate("cell => cell.cellIndex - 1")
+        assert column == chances[0].argmax()
+    patches = page.locator(".patch-lens text").all_text_contents()
+    assert [int(text) for text in patches] == heads[2][1:].argmax(-1).tolist()
+
+
+def test_the_small_form_loads_nothing_until_it_is_touched(show):
+    page = show(make(small=True), width=390)
+    explorer = explorer_of(page)
+    bars = page.locator(".bars li.first .digit")
+    expect(bars).to_have_text(str(followed()["answers"][0].argmax()))
+    page.wait_for_timeout(300)
+    assert page.locator(".look").count() == 0
+    assert "chances" not in published(explorer)
+    draw(page)
+    ready(page)
+    expect(page.locator(".big-look .look")).to_have_count(1)
+    link = page.get_by_role("link", name="Follow it through every step")
+    href = link.get_attribute("href")
+    assert href.endswith("chapters/14-training-a-vit.html")
+    assert overflow(page) <= 0

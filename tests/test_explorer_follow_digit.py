@@ -1,0 +1,342 @@
+"""The network of the explorer that follows a digit, against `vitedu`."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from explorers import digit_model, followed
+from helpers import refuses
+from javascript import numbers, run
+
+import vitedu
+from vitedu.analysis.attention_maps import capture_attention
+from vitedu.book.followed_digits import followed_digits
+from vitedu.book.page_weights import rounded_to_half
+from vitedu.config import ViTConfig
+from vitedu.data.digits import digits
+from vitedu.patches import patchify
+from vitedu.pretrained.models import config_of, load_vit
+from vitedu.vit import VisionTransformer
+from vitedu.widgets.follow_digit import STAGES
+
+LIBRARY = Path(vitedu.__file__).parent
+KEPT = LIBRARY.parent / "book/data/digit-vit.safetensors"
+SCRIPTS = "follow_digit_maths follow_digit_ink follow_digit_stages"
+READER = """const reader = makeReader(
+  new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
+  sent.layout, sent.config);
+const flat = ({ data, rows, columns }) => ({ data, rows, columns });
+"""
+IN_BLOCK = STAGES[4:18]
+DATA = digits()
+
+
+@cache
+def kept() -> VisionTransformer:
+    return load_vit(KEPT, config_of(KEPT))
+
+
+@cache
+def kept_parts() -> dict:
+    return followed_digits(kept())
+
+
+def in_page(code: str, parts: dict | None = None, **given):
+    """Run code with a reader of `digit_model`, unless told otherwise."""
+    parts = parts or followed()
+    names = "weights", "layout", "config"
+    return run(
+        SCRIPTS,
+        f"(() => {{ {READER} return {code}; }})()",
+        sent={name: parts[name] for name in names},
+        **given,
+    )
+
+
+@torch.no_grad()
+def stages_of(model, image, layer: int, head: int) -> dict[str, np.ndarray]:
+    """Return every stage as the library computes it, caught by hooks."""
+    caught = {}
+
+    def catch(name):
+        def hook(module, inputs, output):
+            caught[name] = inputs[0][0], output[0]
+
+        return hook
+
+    handles = [
+        module.register_forward_hook(catch(name))
+        for name, module in model.named_modules()
+    ]
+    with capture_attention(model) as maps:
+        logits = model(image)
+    for handle in handles:
+        handle.remove()
+    name = f"blocks.{layer}"
+    width = model.config.d_model // model.config.num_heads
+    columns = slice(head * width, (head + 1) * width)
+    q, k, v = (
+        part[:, columns]
+        for part in caught[f"{name}.attn.qkv"][1].chunk(3, dim=-1)
+    )
+    scale = model.blocks[layer].attn.scale or width**-0.5
+    patches = caught["patch_embed"][1]
+    found = {
+        "pixels": image[0, 0],
+        "patches": patchify(image, 2)[0],
+        "tokens": torch.cat([model.cls_token[0], patches]),
+        "positions": caught["blocks.0"][0],
+        "norm1": caught[f"{name}.norm1"][1],
+        "query": q,
+        "key": k,
+        "value": v,
+        "scores": scale * q @ k.T,
+        "softmax": maps[f"{name}.attn"][0, head],
+        "heads": caught[f"{name}.attn.proj"][0][:, columns],
+        "projection": caught[f"{name}.attn"][1],
+        "attention sum": caught[f"{name}.norm2"][0],
+        "norm2": caught[f"{name}.norm2"][1],
+        "hidden": caught[f"{name}.mlp.fc1"][1],
+        "gelu": caught[f"{name}.mlp.act"][1],
+        "narrowed": caught[f"{name}.mlp"][1],
+        "block sum": caught[name][1],
+        "norm": caught["norm"][1],
+        "logits": logits,
+        "answer": logits.softmax(dim=-1),
+    }
+    return {stage: value.numpy() for stage, value in found.items()}
+
+
+def ink_of(image) -> np.ndarray:
+    return (DATA.pixels(image) * 16).round().to(torch.uint8).numpy()
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 2), (2, 1)])
+def test_every_stage_is_that_of_the_library(layer, head):
+    model, image = digit_model(), DATA.test_images[7:8]
+    found = in_page(
+        """STAGES.map((stage) => openStage(reader, reader.run(ink),
+          { stage, block: layer, head, row: 0, column: 0 }))""",
+        ink=ink_of(image),
+        layer=layer,
+        head=head,
+    )
+    expected = stages_of(model, image, layer, head)
+    assert list(expected) == list(STAGES)
+    for (stage, value), shown in zip(expected.items(), found, strict=True):
+        matrix = shown["matrix"]
+        shape = matrix["rows"], matrix["columns"]
+        assert shape == value.shape, stage
+        data = numbers(matrix["data"], *shape)
+        np.testing.assert_allclose(data, value, atol=1e-4, err_msg=stage)
+
+
+def test_a_number_is_what_its_working_says():
+    model, image = digit_model(), DATA.test_images[3:4]
+    view = {"block": 1, "head": 2, "row": 5, "column": 7}
+    found = in_page(
+        """STAGES.map((stage) =>
+          openStage(reader, reader.run(ink), { ...view, stage }))""",
+        ink=ink_of(image),
+        view=view,
+    )
+    expected = stages_of(model, image, 1, 2)
+    for stage, shown in zip(STAGES, found, strict=True):
+        made, row, column = shown["made"], shown["row"], shown["column"]
+        parts = made.get("numbers", {})
+        if "terms" in made:
+            value = sum(a * b for a, b in made["terms"])
+            value = value * made.get("factor", 1) + made.get("bias", 0)
+        elif stage == "pixels":
+            value = (parts["x"] - parts["mean"]) / parts["std"]
+        elif stage == "patches":
+            pixels = expected["pixels"]
+            value = pixels[parts["down"] - 1, parts["right"] - 1]
+        elif "gain" in parts:
+            root = (parts["variance"] + parts["eps"]) ** 0.5
+            value = (parts["x"] - parts["mean"]) / root * parts["gain"]
+            value += parts["shift"]
+        elif "total" in parts:
+            value = np.exp(parts["x"]) / parts["total"]
+        elif stage == "gelu":
+            value = parts["x"] * parts["share"]
+        else:
+            value = parts["a"] + parts["b"]
+        right = expected[stage][row, column]
+        assert value == pytest.approx(right, abs=1e-4), stage
+
+
+def without_residuals(model, image):
+    x = model.embed(image)
+    for block in model.blocks:
+        x = block.mlp(block.norm2(block.attn(block.norm1(x))))
+    return model.head(model.norm(x)[:, 0])
+
+
+def without(model, name: str, image) -> torch.Tensor:
+    """Return the logits of a model that lacks a part."""
+    what, *where = name.split()
+    where = [int(number) for number in where]
+    if what == "residuals":
+        return without_residuals(model, image)
+    if what == "positions":
+        model.pos_embed.weight.zero_()
+    if what == "scale":
+        for block in model.blocks:
+            block.attn.scale = 1.0
+    if what == "block":
+        del model.blocks[where[0]]
+    if what == "head":
+        width = model.config.d_model // model.config.num_heads
+        first = where[1] * width
+        weight = model.blocks[where[0]].attn.proj.weight
+        weight[:, first : first + width] = 0
+    return model(image)
+
+
+@pytest.mark.parametrize(
+    "off", ["positions", "scale", "residuals", "block 1", "head 2 0"]
+)
+def test_what_is_switched_off_is_out_of_the_answer(off):
+    image = DATA.test_images[11:12]
+    whole, found = in_page(
+        "[[], [off]].map((it) => reader.run(ink, it).logits.data)",
+        ink=ink_of(image),
+        off=off,
+    )
+    with torch.no_grad():
+        expected = without(digit_model(), off, image)[0].numpy()
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    assert np.abs(np.subtract(found, whole)).max() > 1e-3
+
+
+@torch.no_grad()
+def test_the_lens_reads_every_token_after_every_layer():
+    model, image = digit_model(), DATA.test_images[5:6]
+    found = in_page("reader.run(ink).lens", ink=ink_of(image))
+    layers = [model.embed(image), *model.layer_features(image)]
+    assert len(found) == len(layers)
+    for shown, tokens in zip(found, layers, strict=True):
+        chances = model.head(model.norm(tokens[0])).softmax(dim=-1)
+        np.testing.assert_allclose(
+            numbers(shown["data"], *chances.shape), chances, atol=1e-4
+        )
+
+
+# Points of strokes, in hundredths of the field: right, down.
+WRITTEN = {
+    0: ["50 20", "35 35", "33 60", "50 80", "66 60", "65 35", "50 20"],
+    1: ["42 32", "54 20", "54 80"],
+    2: ["35 30", "50 20", "65 33", "55 55", "35 80", "68 80"],
+    3: ["35 24", "55 20", "65 33", "50 48", "66 63", "55 79", "35 76"],
+    4: ["45 20", "33 56", "68 56", "", "60 40", "55 80"],
+    5: ["64 20", "40 20", "37 46", "55 42", "66 60", "55 79", "34 74"],
+    6: [
+        "60 20",
+        "45 32",
+        "36 58",
+        "40 75",
+        "55 78",
+        "62 64",
+        "50 52",
+        "38 62",
+    ],
+    7: ["33 22", "66 22", "48 80"],
+    8: ["62 28", "50 20", "38 30", "62 62", "50 80", "38 64", "62 28"],
+    9: ["64 34", "50 21", "36 35", "50 51", "65 36", "64 58", "58 80"],
+}
+
+
+def strokes_of(digit: int, size: float = 1.0) -> list:
+    """Return strokes as the page has them; "" lifts the pen."""
+    strokes = [[]]
+    for point in WRITTEN[digit]:
+        if point:
+            strokes[-1].append([size * int(x) / 100 for x in point.split()])
+        else:
+            strokes.append([])
+    return strokes
+
+
+def test_written_digits_are_read_by_the_network_of_the_chapter():
+    found = in_page(
+        "all.map((strokes) => reader.run(inkOf(strokes)).answer.data)",
+        kept_parts(),
+        all=[strokes_of(digit) for digit in range(10)],
+    )
+    assert np.argmax(found, axis=-1).tolist() == list(range(10))
+
+
+def left_ends(images: np.ndarray) -> np.ndarray:
+    """Return where the ink of the first and the last line begins."""
+    lines = images[:, [0, -1]]
+    first = (lines > 0).argmax(axis=-1)
+    ink = np.take_along_axis(lines, first[..., None], -1)[..., 0]
+    return first + 1 - ink / 16
+
+
+def test_a_drawing_is_slanted_as_the_data_are():
+    drawn = [
+        [[[x + lean * y, y] for x, y in stroke] for stroke in strokes]
+        for strokes, lean in ((strokes_of(7), by) for by in (-0.3, 0, 0.3))
+    ]
+    found = run(
+        "follow_digit_maths follow_digit_ink", "drawn.map(inkOf)", drawn=drawn
+    )
+    theirs = (DATA.pixels(DATA.train_images) * 16).round()[:, 0].numpy()
+    inked = (theirs[:, 0] > 0).any(-1) & (theirs[:, -1] > 0).any(-1)
+    first, last = left_ends(theirs[inked]).T
+    assert abs((last - first).mean()) < 0.03
+    assert (last - first).std() < 0.3 < first.std()
+    first, last = left_ends(numbers(found, 3, 8, 8)).T
+    np.testing.assert_allclose(first, last, atol=0.6)
+
+
+def test_a_drawing_is_as_large_and_as_dark_as_the_data_wherever_it_stands():
+    found = run(
+        "follow_digit_maths follow_digit_ink",
+        "[strokes, small, [], [[[0.2, 0.2]]]].map(inkOf)",
+        strokes=strokes_of(3),
+        small=strokes_of(3, size=0.5),
+    )
+    large, small, nothing, dot = (numbers(ink, 8, 8) for ink in found)
+    np.testing.assert_array_equal(large, small)
+    assert (large.max(axis=1) > 4).all()
+    assert not large[:, [0, -1]].any()
+    theirs = DATA.pixels(DATA.test_images) * 16
+    of_threes = theirs[DATA.test_labels == 3].mean(dim=(1, 2, 3))
+    assert of_threes.min() < large.mean() < of_threes.max()
+    assert not nothing.any()
+    assert dot[3:5, 3:5].all()
+    assert dot.sum() == dot[3:5, 3:5].sum()
+
+
+def test_the_samples_show_every_digit_and_what_it_misreads():
+    found = kept_parts()
+    said = found["answers"].argmax(-1)
+    labels = np.array(found["labels"])
+    assert labels[said == labels].tolist() == list(range(10))
+    assert 1 <= (said != labels).sum() <= 4
+    images = torch.tensor(found["samples"] / 16).float()[:, None]
+    with torch.no_grad():
+        answers = kept()((images - DATA.mean) / DATA.std).softmax(dim=-1)
+    np.testing.assert_allclose(found["answers"], answers, atol=1e-5)
+
+
+def test_a_network_that_the_page_cannot_run_is_refused():
+    for changes in ({"norm_first": False}, {"num_registers": 1}):
+        model = VisionTransformer(ViTConfig.digits(**changes))
+        with refuses(ValueError, f"got others in {next(iter(changes))}"):
+            followed_digits(rounded_to_half(model))
+    with refuses(ValueError, "model must hold half precision"):
+        followed_digits(VisionTransformer(ViTConfig.digits()))
+
+
+def test_each_stage_names_a_line_of_the_library():
+    lines = run(SCRIPTS, "CODE")
+    assert list(lines) == list(STAGES)
+    for file, line in lines.values():
+        text = (LIBRARY / file).read_text(encoding="utf-8")
+        assert line in [one.strip() for one in text.splitlines()], line

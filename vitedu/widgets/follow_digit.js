@@ -1,0 +1,661 @@
+// A digit, followed through every step of a Vision Transformer.
+
+const WORDS = {
+  label: "Follow a digit through a Vision Transformer",
+  field: "Drawing field",
+  help: "Draw a digit with mouse, pen or finger. By keyboard: arrows move, "
+    + "space inks a pixel, delete clears.",
+  draw: "Draw a digit here.",
+  prepared: "It becomes 8 × 8 pixels, as high and as upright as the digits "
+    + "that the network learned from.",
+  clear: "Clear",
+  samples: "Test images",
+  samplesNote: "Images of the test. Those in a red frame are misread.",
+  sample: "a {label}",
+  misread: "a {label}, which it misreads",
+  small: {
+    title: "Draw a digit.",
+    text: "The Vision Transformer of chapter 14 reads it in your browser. "
+      + "The map shows where it looks before it answers.",
+    link: "Follow it through every step →",
+    page: "chapters/14-training-a-vit.html",
+    map: "Where the class token looks in the last block",
+  },
+  answer: "The answer",
+  lens: "What each layer would answer",
+  lensNote: "The head, applied to the class token after each block. Chances "
+    + "in per cent.",
+  layers: { first: "input", block: "block {block}" },
+  patchLens: "What each patch would answer, {layer}",
+  strip: "From pixels to the answer",
+  inside: "Inside block {block}",
+  insideAll: "Steps of a block",
+  maps: "Where the class token looks",
+  mapsNote: "Two lines of eight heads for each block. The area of a square is "
+    + "the weight of a patch.",
+  map: "block {block}, head {head}",
+  look: "Block {block}, head {head}",
+  lookNote: "The largest weight is {most}. The class token gives itself "
+    + "{own}.",
+  block: "Block",
+  head: "Head",
+  row: "Row",
+  column: "Column",
+  // The first place of an axis, and the others, counted from 0 and from 1.
+  places: {
+    row: ["row {next}"], column: ["column {next}"], patch: ["patch {next}"],
+    token: ["class token", "patch {at}"], number: ["number {next}"],
+    query: ["query of the class token", "query of patch {at}"],
+    key: ["key of the class token", "key of patch {at}"],
+    "class token": ["class token"], digit: ["digit {at}"],
+  },
+  place: "{row}, {column}",
+  shape: "{rows} × {columns}",
+  ofHead: ", head {head} of block {block}",
+  ofBlock: ", block {block}",
+  computes: "in vitedu/{file}",
+  all: "All numbers of this row",
+  more: "… {count} more …",
+  off: "Switch off",
+  parts: {
+    positions: "positions", scale: "the scale 1/√d", residuals: "residuals",
+    block: "block {block}", head: "head {head} of block {block}",
+  },
+  on: "Everything on",
+  reading: "It reads a {digit}, with a chance of {chance}; next comes {next}, "
+    + "with {nextChance}.",
+  blank: "Nothing is drawn.",
+  without: "The whole network reads a {digit}, with {chance}.",
+  looks: "In head {head} of block {block} the class token looks most at "
+    + "patch {patch}, with a weight of {weight}.",
+  says: "{title}, {place}: {value}.",
+  loading: "The network is on its way.",
+  failed: "The network could not be loaded: {error}",
+  stages: {
+    pixels: {
+      title: "Pixels", formula: "x = (ink − mean) / std",
+      text: "Ink from 0 to 1, less the mean of the training pixels, divided "
+        + "by their standard deviation.",
+      worked: "({x} − {mean}) / {std}",
+    },
+    patches: {
+      title: "Patches", formula: "p_i = the pixels of patch i, in a row",
+      text: "The picture is cut into squares, read row by row.",
+      worked: "the pixel in row {down}, column {right} of the picture",
+    },
+    tokens: {
+      title: "Tokens", formula: "t_i = E p_i + b",
+      text: "One linear map makes a token of each patch. The class token, "
+        + "row 1, stands in front of them.",
+      learned: "learned in training, the same for every picture",
+    },
+    positions: {
+      title: "+ positions", formula: "z_i = t_i + e_i",
+      text: "Each place adds a vector of its own, learned in training.",
+      worked: "{a} + {b}", alone: "{a} alone: positions are off",
+    },
+    norm1: {
+      title: "norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
+      text: "Each token by itself gets the mean 0 and the spread 1; then "
+        + "each number gets a learned factor and a learned shift.",
+      worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
+    },
+    query: {
+      title: "q", formula: "q_i = W_q y_i + b_q",
+      text: "The query: what a token asks for, in this head.",
+    },
+    key: {
+      title: "k", formula: "k_j = W_k y_j + b_k",
+      text: "The key: by what a token can be found.",
+    },
+    value: {
+      title: "v", formula: "v_j = W_v y_j + b_v",
+      text: "The value: what a token hands on when it is looked at.",
+    },
+    scores: {
+      title: "scores", formula: "s_{ij} = q_i · k_j / √d",
+      text: "How well the query of a row fits the key of a column.",
+    },
+    softmax: {
+      title: "softmax", formula: "a_{ij} = e^{s_{ij}} / Σ_m e^{s_{im}}",
+      text: "Scores become weights. Each row adds up to 1.",
+      worked: "e^{{x}} / {total}",
+    },
+    heads: {
+      title: "mix", formula: "h_i = Σ_j a_{ij} v_j",
+      text: "Each token takes the values of all tokens, by these weights.",
+      off: "0: this head is off",
+    },
+    projection: {
+      title: "project", formula: "o_i = W_o [h_i of all heads] + b_o",
+      text: "All heads, side by side, go through one more linear map.",
+    },
+    "attention sum": {
+      title: "+ input", formula: "z′_i = z_i + o_i",
+      text: "What attention has found is added to the token: the first "
+        + "residual.",
+      worked: "{b} + {a}", alone: "{a} alone: residuals are off",
+    },
+    norm2: {
+      title: "norm", formula: "y′ = γ (z′ − mean) / √(variance + ε) + β",
+      text: "The second normalisation, with factors of its own.",
+      worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
+    },
+    hidden: {
+      title: "widen", formula: "u_i = W_1 y′_i + b_1",
+      text: "The feed-forward network takes each token alone, and makes it "
+        + "wider.",
+    },
+    gelu: {
+      title: "GELU", formula: "g = u Φ(u)",
+      text: "Each number is multiplied by the share of a normal distribution "
+        + "that lies below it.",
+      worked: "{x} · {share}",
+    },
+    narrowed: {
+      title: "narrow", formula: "f_i = W_2 g_i + b_2",
+      text: "A second linear map brings the token back to its width.",
+    },
+    "block sum": {
+      title: "+ input", formula: "z″_i = z′_i + f_i",
+      text: "The second residual. This is what the next block gets.",
+      worked: "{b} + {a}", alone: "{a} alone: residuals are off",
+      skipped: "what came in: this block is off",
+    },
+    norm: {
+      title: "Norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
+      text: "One last normalisation, after all blocks.",
+      worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
+    },
+    logits: {
+      title: "Logits", formula: "l_n = w_n · y_1 + b_n",
+      text: "The head reads the class token alone, and gives each digit a "
+        + "number.",
+    },
+    answer: {
+      title: "Answer", formula: "p_n = e^{l_n} / Σ_m e^{l_m}",
+      text: "Softmax turns the logits into chances.",
+      worked: "e^{{x}} / {total}",
+    },
+  },
+};
+
+const TRAITS = ["digit", "picture", "stage", "block", "head", "row", "column",
+  "off"];
+const SMALL = { terms: 4, shown: 2 };
+const HUES = {
+  positions: "position", query: "query", key: "key", value: "value",
+  logits: "class-token", answer: "class-token",
+};
+
+// "e^{x_i}" -> e, with x and i above.
+function formulaNodes(text) {
+  const nodes = [];
+  for (let rest = text; rest;) {
+    const mark = rest.search(/[_^]/);
+    if (mark < 0) return [...nodes, draft("span", { text: rest })];
+    if (mark) nodes.push(draft("span", { text: rest.slice(0, mark) }));
+    const [inner, after] = afterMark(rest.slice(mark + 1));
+    nodes.push(draft(rest[mark] === "_" ? "sub" : "sup", {},
+      ...formulaNodes(inner)));
+    rest = after;
+  }
+  return nodes;
+}
+
+// What a mark is about: one sign, or all between braces.
+function afterMark(text) {
+  if (text[0] !== "{") return [text[0], text.slice(1)];
+  let depth = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    depth += { "{": 1, "}": -1 }[text[i]] ?? 0;
+    if (!depth) return [text.slice(1, i), text.slice(i + 1)];
+  }
+  return [text.slice(1), ""];
+}
+
+// How a number came about, in these numbers.
+function workedText(words, { terms, factor, bias, numbers, words: kind }) {
+  const said = (number) => (Number.isInteger(number) ? String(number)
+    : number < 0 ? `(${tidy(number)})` : tidy(number));
+  if (!terms) {
+    return sentence(words[kind ?? "worked"], Object.fromEntries(
+      Object.entries(numbers).map(([name, number]) => [name, said(number)]),
+    ));
+  }
+  const product = ([a, b]) => `${said(a)} · ${said(b)}`;
+  const few = terms.length <= SMALL.terms + 1;
+  const left = few ? terms : terms.slice(0, SMALL.shown);
+  const sum = [
+    ...left.map(product),
+    ...(few ? [] : [sentence(WORDS.more, {
+      count: terms.length - SMALL.shown - 1,
+    }), product(terms.at(-1))]),
+    ...(bias === undefined ? [] : [said(bias)]),
+  ].join(" + ");
+  return factor === undefined ? sum : `(${sum}) · ${said(factor)}`;
+}
+
+function placeName(axis, at) {
+  const names = WORDS.places[axis];
+  return sentence(names[Math.min(at, names.length - 1)],
+    { at, next: at + 1 });
+}
+
+function sampleButtons(samples, labels, answers, pick) {
+  const buttons = labels.map((label, i) => {
+    const misread = likeliest(answers[i]) !== label;
+    return html("button", {
+      type: "button", class: misread ? "sample misread" : "sample",
+      "aria-label": sentence(misread ? WORDS.misread : WORDS.sample,
+        { label }),
+      title: sentence(misread ? WORDS.misread : WORDS.sample, { label }),
+      onclick: () => pick(i),
+    });
+  });
+  buttons.forEach((root, i) => renew(root, [draft("svg", {
+    viewBox: "0 0 8 8", "aria-hidden": "true",
+  }, ...inkSquares(samples[i]))]));
+  const root = html("div", {
+    class: "samples", role: "group", "aria-label": WORDS.samples,
+  }, ...buttons);
+  function update(chosen) {
+    buttons.forEach((one, i) =>
+      put(one, "aria-pressed", String(i === chosen)));
+  }
+  return { root, update };
+}
+
+// The stages in a line, each with a small picture.
+function stageStrip(layers, pick) {
+  const stages = [
+    ...Object.keys(BEFORE).map((stage) => ({ stage })),
+    ...Array.from({ length: layers }, (_, block) =>
+      ({ stage: "block", block })),
+    ...Object.keys(AFTER).map((stage) => ({ stage })),
+  ];
+  const pictures = stages.map(() => html("span", { class: "thumb" }));
+  const marks = stages.map(({ stage, block }, i) => html("div", {
+    class: "step", role: "radio",
+  }, pictures[i], html("span", { text: WORDS.stages[stage]?.title
+    ?? `${WORDS.block} ${block + 1}` })));
+  const root = html("div", {
+    class: "strip", role: "radiogroup", "aria-label": WORDS.strip,
+  }, ...marks);
+  choosable(root, marks, inLine(marks.length), (i) => pick(stages[i]));
+  function update(run, view) {
+    const chosen = stages.findIndex(({ stage, block }) =>
+      (stage === "block" ? view.stage in IN_BLOCK && block === view.block
+        : stage === view.stage));
+    markChosen(marks, chosen, chosen);
+    stages.forEach(({ stage, block }, i) =>
+      renew(pictures[i], thumbnail(run, stage, block)));
+  }
+  return { root, update };
+}
+
+function blockSteps(pick) {
+  const steps = Object.keys(IN_BLOCK);
+  const marks = steps.map((stage) => html("div", {
+    class: `step in-block ${HUES[stage] ?? ""}`, role: "radio",
+    text: WORDS.stages[stage].title,
+  }));
+  const root = html("div", {
+    class: "strip inner", role: "radiogroup", "aria-label": WORDS.insideAll,
+  }, ...marks);
+  choosable(root, marks, inLine(marks.length), (i) => pick(steps[i]));
+  function update({ stage }) {
+    const chosen = steps.indexOf(stage);
+    markChosen(marks, chosen, Math.max(0, chosen));
+  }
+  return { root, update };
+}
+
+// A stage that is open: all of its numbers, and one of them in full.
+function stagePanel(choose) {
+  const title = titled("");
+  const text = noted("");
+  const grid = html("div", { class: "numbers", onclick: (event) => {
+    const box = grid.getBoundingClientRect();
+    choose({
+      row: Math.floor((event.clientY - box.y) / box.height * shown.rows),
+      column: Math.floor((event.clientX - box.x) / box.width * shown.columns),
+    });
+  } });
+  const formula = html("p", { class: "formula" });
+  const place = html("p", { class: "vitedu-panel-note" });
+  const worked = html("p", { class: "worked" });
+  const line = html("code");
+  const file = html("span", { class: "vitedu-panel-note" });
+  const list = html("p", { class: "listed" });
+  let shown = { rows: 1, columns: 1 };
+  const names = { row: "row", column: "column" };
+  const sliders = Object.fromEntries(["row", "column"].map((name) =>
+    [name, range({
+      label: WORDS[name], min: 1, max: 2, value: 1,
+      format: (at) => placeName(names[name], at - 1),
+      onInput: (at) => choose({ [name]: at - 1 }),
+    })]));
+  const details = html("details", {}, html("summary", { text: WORDS.all }),
+    list);
+  const root = panel("of-stage", title, text,
+    html("div", { class: "opened" },
+      html("div", {}, html("div", { class: "numbers-place" }, grid),
+        sliders.row.root, sliders.column.root),
+      html("div", {}, formula, place, worked,
+        html("p", { class: "line" }, line, file), details)));
+
+  function update(opened, { stage, block, head }) {
+    const words = WORDS.stages[stage];
+    const { matrix, axes, row, column, value, made } = opened;
+    shown = matrix;
+    [names.row, names.column] = axes;
+    const inHead = ["query", "key", "value", "scores", "softmax", "heads"];
+    const where = { block: block + 1, head: head + 1 };
+    const of = inHead.includes(stage) ? sentence(WORDS.ofHead, where)
+      : stage in IN_BLOCK ? sentence(WORDS.ofBlock, where) : "";
+    write(title, `${words.title}: ${sentence(WORDS.shape, matrix)}${of}`);
+    write(text, words.text);
+    root.style.setProperty("--hue",
+      `var(--c-${HUES[stage] ?? "text"})`);
+    const high = Math.min(40, 224 / matrix.rows);
+    grid.style.height = `${(high * matrix.rows).toFixed(1)}px`;
+    grid.style.maxWidth = `${(matrix.columns * Math.max(high, 26)).toFixed()}px`;
+    renew(grid, [draft("svg", {
+      viewBox: `0 0 ${matrix.columns} ${matrix.rows}`,
+      preserveAspectRatio: "none", "aria-hidden": "true",
+    }, signedSquares(matrix),
+    draft("rect", { class: "cross", y: row, width: matrix.columns,
+      height: 1 }),
+    draft("rect", { class: "cross", x: column, width: 1,
+      height: matrix.rows }))]);
+    for (const [name, at, most] of [["row", row, matrix.rows],
+      ["column", column, matrix.columns]]) {
+      sliders[name].setMax(Math.max(2, most));
+      sliders[name].input.disabled = most === 1;
+      sliders[name].set(at + 1);
+    }
+    renew(formula, formulaNodes(words.formula));
+    const named = {
+      row: placeName(axes[0], row), column: placeName(axes[1], column),
+    };
+    const there = sentence(WORDS.place, named);
+    write(place, there);
+    renew(worked, [...formulaNodes(workedText(words, made)),
+      draft("strong", { text: ` = ${tidy(value)}` })]);
+    write(line, CODE[stage][1]);
+    write(file, sentence(WORDS.computes, { file: CODE[stage][0] }));
+    write(list, Array.from(rowOf(matrix, row), (number) =>
+      tidy(number, 2)).join(", "));
+    return sentence(WORDS.says, {
+      title: words.title, place: there, value: tidy(value),
+    });
+  }
+  return { root, update };
+}
+
+// Boxes for what can be switched off, at the block and the head shown.
+function switches(set) {
+  const names = ({ block, head }) => ({
+    positions: "positions", scale: "scale", residuals: "residuals",
+    block: `block ${block}`, head: `head ${block} ${head}`,
+  });
+  let view = { off: [], block: 0, head: 0 };
+  const boxes = Object.keys(WORDS.parts).map((part) => ({
+    part, box: checkbox(WORDS.parts[part], (off) => {
+      const name = names(view)[part];
+      const others = view.off.filter((one) => one !== name);
+      set({ off: off ? [...others, name] : others });
+    }),
+  }));
+  const allOn = button(WORDS.on, () => set({ off: [] }));
+  const root = html("fieldset", { class: "switches" },
+    html("legend", { text: WORDS.off }),
+    ...boxes.map(({ box }) => box.root), allOn);
+  function update(now) {
+    view = now;
+    for (const { part, box } of boxes) {
+      box.set(now.off.includes(names(now)[part]));
+      write(box.root.lastChild, sentence(WORDS.parts[part], {
+        block: now.block + 1, head: now.head + 1,
+      }));
+    }
+    allOn.disabled = !now.off.length;
+  }
+  return { root, update };
+}
+
+// Loads the network once somebody asks for it.
+function networkOf(model, ready, failed) {
+  let asked = false;
+  const network = { reader: null, ask };
+  function ask() {
+    if (asked) return;
+    asked = true;
+    later(model, "weights").then((bytes) => {
+      network.reader = makeReader(
+        bytes, model.get("layout"), model.get("config"));
+      ready();
+    }).catch((error) => {
+      asked = false;
+      failed(error);
+    });
+  }
+  return network;
+}
+
+function render({ model, el }) {
+  const small = model.get("small");
+  const { num_layers: layers, num_heads: heads } = model.get("config");
+  const frame = explorer(el, "follow-digit", WORDS.label);
+  const tools = makeTools(frame, model);
+  const samples = inRows(decodeArray(model.get("samples")).data,
+    PICTURE.side ** 2);
+  const answers = inRows(decodeArray(model.get("answers")).data, 10);
+  const set = (traits) => setTraits(model, traits);
+  const network = networkOf(model, () => redraw(), (error) => {
+    put(frame.root, "aria-busy", "false");
+    frame.read(sentence(WORDS.failed, { error: error.message }));
+  });
+  let done = {}; // the last run, and of what
+
+  const field = drawingField({ label: WORDS.field, help: WORDS.help }, (ink) =>
+    set({ digit: -1, picture: encodeArray(
+      { data: ink, shape: [PICTURE.side, PICTURE.side] }, "uint8") }));
+  const bars = chanceBars();
+  const chips = sampleButtons(samples, model.get("labels"), answers,
+    (digit) => set({ digit }));
+  const strip = stageStrip(layers, ({ stage, block }) => set(
+    stage !== "block" ? { stage } : { block,
+      stage: model.get("stage") in IN_BLOCK ? model.get("stage") : "softmax" },
+  ));
+  const steps = blockSteps((stage) => set({ stage }));
+  const opened = stagePanel(set);
+  const layerNames = [WORDS.layers.first,
+    ...Array.from({ length: layers }, (_, block) =>
+      sentence(WORDS.layers.block, { block: block + 1 }))];
+  const lens = lensTable(layerNames, WORDS.lens);
+  const patches = patchLens();
+  const maps = headMaps(layers, heads,
+    { one: WORDS.map, all: WORDS.maps },
+    (block, head) => set({ block, head }));
+  const look = html("div", { class: "big-look", role: "img" });
+  const lookNote = noted("");
+  const [lookTitle, patchTitle, insideTitle] = [1, 2, 3].map(() =>
+    titled(""));
+  const off = switches(set);
+  const sliders = { block: layers, head: heads };
+  for (const [name, most] of Object.entries(sliders)) {
+    sliders[name] = range({
+      label: WORDS[name], min: 1, max: Math.max(2, most),
+      value: model.get(name) + 1, format: String,
+      onInput: (value) => set({ [name]: value - 1 }),
+    });
+    sliders[name].input.disabled = most === 1;
+  }
+
+  function viewed() {
+    const view = Object.fromEntries(TRAITS.map((name) =>
+      [name, model.get(name)]));
+    view.ink = view.digit < 0 ? decodeArray(view.picture).data
+      : samples[view.digit];
+    return view;
+  }
+
+  // The network on this picture, whole and without what is off.
+  function runs({ ink, off: parts }) {
+    const key = `${ink} ${parts}`;
+    if (done.key !== key) {
+      const whole = network.reader.run(ink);
+      const run = parts.length ? network.reader.run(ink, parts) : whole;
+      done = { key, whole, run };
+    }
+    return done;
+  }
+
+  function update({ speak = true } = {}) {
+    const view = viewed();
+    field.show(view.ink);
+    chips.update(view.digit);
+    if (network.reader) {
+      show(view, speak);
+      return;
+    }
+    // What Python knows already can be shown before the network is here.
+    const known = view.digit >= 0 && !view.off.length;
+    bars.update(known ? answers[view.digit] : null);
+    renew(look, [pictureWithLook(view.ink, null)]);
+    frame.read(known ? verdict(answers[view.digit]) : WORDS.loading,
+      { speak });
+    if (!known) ask();
+  }
+
+  function ask() {
+    if (network.reader) return;
+    put(frame.root, "aria-busy", "true");
+    network.ask();
+  }
+
+  function verdict(chances) {
+    const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
+    return sentence(WORDS.reading, {
+      digit: order[0], chance: percent(chances[order[0]]),
+      next: order[1], nextChance: percent(chances[order[1]]),
+    });
+  }
+
+  function show(view, speak) {
+    const { whole, run } = runs(view);
+    const { block, head } = view;
+    const where = { block: block + 1, head: head + 1 };
+    const blank = view.ink.every((pixel) => pixel === 0);
+    bars.update(run.answer.data, run === whole ? null : whole.answer.data);
+    const words = [...(blank ? [WORDS.blank] : []), verdict(run.answer.data)];
+    if (run !== whole) {
+      const digit = likeliest(whole.answer.data);
+      words.push(sentence(WORDS.without,
+        { digit, chance: percent(whole.answer.data[digit]) }));
+    }
+    if (small) {
+      renew(look, [pictureWithLook(view.ink, meanLook(run.blocks.at(-1)))]);
+      put(look, "aria-label", WORDS.small.map);
+    } else {
+      words.push(showAll(view, run, where));
+    }
+    put(frame.root, "aria-busy", "false");
+    frame.read(words.join(" "), { speak });
+    frame.publish({ chances: run.answer.data, ...(small ? {} : {
+      digit: view.digit, stage: view.stage, block, head,
+      off: view.off.join(", "),
+    }) });
+  }
+
+  function showAll(view, run, where) {
+    const { block, head } = view;
+    for (const name of ["block", "head"]) sliders[name].set(view[name] + 1);
+    strip.update(run, view);
+    steps.update(view);
+    lens.update(run.lens, block + 1);
+    maps.update(run.blocks, block, head);
+    off.update(view);
+    write(insideTitle, sentence(WORDS.inside, where));
+    const title = sentence(WORDS.patchLens,
+      { layer: `${sentence(WORDS.layers.block, where)}` });
+    write(patchTitle, title);
+    patches.update(view.ink, run.lens[block + 1], title);
+    const row = rowOf(run.blocks[block].heads[head].weights, 0);
+    const weights = row.subarray(1);
+    const patch = weights.indexOf(Math.max(...weights));
+    renew(look, [pictureWithLook(view.ink, weights)]);
+    write(lookTitle, sentence(WORDS.look, where));
+    put(look, "aria-label", sentence(WORDS.look, where));
+    write(lookNote, sentence(WORDS.lookNote, {
+      most: tidy(weights[patch], 2), own: tidy(row[0], 2),
+    }));
+    const now = openStage(network.reader, run, view);
+    const said = opened.update(now, view);
+    frame.publish({ row: now.row, column: now.column, value: now.value });
+    return [sentence(WORDS.looks, {
+      ...where, patch: patch + 1, weight: tidy(weights[patch], 2),
+    }), said].join(" ");
+  }
+
+  function linkToChapter() {
+    const root = document.documentElement.dataset.content_root ?? "./";
+    return html("a", { href: root + WORDS.small.page,
+      text: WORDS.small.link });
+  }
+
+  const drawing = html("div", { class: "drawing" }, field.root,
+    button(WORDS.clear, field.clear));
+  if (small) {
+    frame.root.classList.add("small");
+    frame.root.append(
+      html("div", { class: "at-once" }, drawing, bars.root),
+      html("div", { class: "invitation" }, look, html("p", {},
+        html("strong", { text: WORDS.small.title }),
+        ` ${WORDS.small.text} `, linkToChapter())),
+      ...frame.reading,
+    );
+  } else {
+    frame.root.append(
+      html("div", { class: "at-once" },
+        panel("of-drawing", titled(WORDS.draw), drawing,
+          noted(WORDS.prepared)),
+        panel("of-answer", titled(WORDS.answer), bars.root),
+        panel("of-lens", titled(WORDS.lens), lens.root,
+          noted(WORDS.lensNote))),
+      html("div", {}, noted(WORDS.samplesNote), chips.root),
+      ...frame.reading,
+      panel("of-strip", titled(WORDS.strip), strip.root, insideTitle,
+        steps.root),
+      html("div", { class: "vitedu-controls" }, sliders.block.root,
+        sliders.head.root),
+      opened.root,
+      html("div", { class: "looks" },
+        panel("of-maps", titled(WORDS.maps), noted(WORDS.mapsNote),
+          maps.root),
+        html("div", {},
+          panel("of-look", lookTitle, look, lookNote),
+          panel("of-patches", patchTitle, patches.root)),
+        off.root),
+      ...tools.foot,
+    );
+  }
+  // The small form waits until it is touched.
+  if (small) {
+    for (const event of ["pointerenter", "pointerdown", "focusin"]) {
+      frame.root.addEventListener(event, ask, { once: true });
+    }
+  } else {
+    ask();
+  }
+  const redraw = onceAFrame(update);
+  update({ speak: false });
+  return followTraits(
+    model, TRAITS, update, redraw.cancel, field.dispose, tools.dispose,
+    frame.dispose,
+  );
+}
+
+export default { render };

@@ -1,0 +1,195 @@
+"""A digit, followed through every step of a Vision Transformer."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+from ipywidgets import widget_serialization
+
+from vitedu.widgets.base import (
+    Array,
+    Choice,
+    Explorer,
+    Flag,
+    Integer,
+    Later,
+    index_below,
+)
+
+# Of the picture that the reader has drawn.
+DRAWN = -1
+MOST_INK = 16
+STAGES = (
+    "pixels",
+    "patches",
+    "tokens",
+    "positions",
+    "norm1",
+    "query",
+    "key",
+    "value",
+    "scores",
+    "softmax",
+    "heads",
+    "projection",
+    "attention sum",
+    "norm2",
+    "hidden",
+    "gelu",
+    "narrowed",
+    "block sum",
+    "norm",
+    "logits",
+    "answer",
+)
+_FIXED = ("later", "layout", "config", "samples", "labels", "answers", "small")
+_MOST = 64
+
+
+class FollowDigit(Explorer):
+    """Draw a digit, and open every stage in which a network reads it.
+
+    The network runs in the page, which loads its weights when the reader
+    comes to the explorer; the small form when the reader touches it. What it
+    is made of is fixed; what it shows can be set and linked at any time. All
+    of these count from 0.
+
+    `followed_digits.followed_digits` makes the first six arguments.
+
+    Args:
+        weights: All numbers of the network in a row, in half precision.
+        layout: Of each name in the network, ``[where it begins, *shape]``.
+        config: What else the page has to know.
+        samples: Images to start from, (image, 8, 8), with ink from 0 to 16.
+        labels: Which digit each of them is.
+        answers: What the network answers each of them, (image, 10).
+        small: Whether to show the drawing, the answer and one map alone.
+        view: What to show at first: `digit`, one of the samples, or -1 for
+            `picture`, (8, 8) with ink from 0 to 16; `stage`, one of
+            `STAGES`; `block` and `head`; `row` and `column`, the number of
+            the stage that is computed in full (the last, where it has
+            fewer); `off`, what is switched off: "positions", "scale",
+            "residuals", "block 2", "head 2 5" (head 5 of block 2).
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: Arguments that do not fit each other; a view that does
+            not exist.
+    """
+
+    files = "follow_digit"
+    parts = (
+        "choosing",
+        "later",
+        "follow_digit_maths",
+        "follow_digit_ink",
+        "follow_digit_stages",
+        "follow_digit_pictures",
+        "follow_digit_drawing",
+    )
+    remembers = (
+        "digit",
+        "picture",
+        "stage",
+        "block",
+        "head",
+        "row",
+        "column",
+        "off",
+    )
+
+    later = traitlets.Dict().tag(sync=True, **widget_serialization)
+    layout = traitlets.Dict().tag(sync=True)
+    config = traitlets.Dict().tag(sync=True)
+    samples = Array("sample 8 8", dtype="uint8")
+    labels = traitlets.List(traitlets.Int()).tag(sync=True)
+    answers = Array("sample 10")
+    small = Flag(False)
+
+    digit = Integer(0, low=DRAWN, high=_MOST - 1)
+    picture = Array("8 8", dtype="uint8", default=[[0] * 8] * 8)
+    stage = Choice(*STAGES)
+    block = Integer(0, low=0, high=_MOST - 1)
+    head = Integer(0, low=0, high=_MOST - 1)
+    row = Integer(0, low=0, high=127)
+    column = Integer(0, low=0, high=511)
+    off = traitlets.List(traitlets.Unicode()).tag(sync=True)
+
+    def __init__(
+        self,
+        weights: bytes,
+        layout: Mapping[str, Sequence[int]],
+        config: Mapping[str, Any],
+        samples: np.ndarray,
+        labels: Sequence[int],
+        answers: np.ndarray,
+        **view: Any,
+    ) -> None:
+        super().__init__(
+            later={"weights": Later(data=weights)},
+            layout=dict(layout),
+            config=dict(config),
+            samples=samples,
+            labels=list(labels),
+            answers=answers,
+            **view,
+        )
+        for name in ("labels", "answers"):
+            if len(getattr(self, name)) != len(self.samples):
+                raise ValueError(
+                    f"{name} must have one entry for each of the "
+                    f"{len(self.samples)} samples, "
+                    f"got {len(getattr(self, name))}"
+                )
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        return {
+            "digit": {"high": len(self.samples) - 1},
+            "picture": {"high": MOST_INK},
+            "block": {"high": self.config["num_layers"] - 1},
+            "head": {"high": self.config["num_heads"] - 1},
+            "off": {"options": self._parts()},
+        }
+
+    def _parts(self) -> list[str]:
+        blocks = range(self.config["num_layers"])
+        heads = range(self.config["num_heads"])
+        known = ["positions", "scale", "residuals"]
+        known += [f"block {block}" for block in blocks]
+        return known + [
+            f"head {block} {head}" for block in blocks for head in heads
+        ]
+
+    @traitlets.validate(*_FIXED)
+    def _check_fixed(self, proposal: Any) -> Any:
+        return self._only_once(proposal)
+
+    @traitlets.validate("digit", "block", "head")
+    def _check_index(self, proposal: Any) -> int:
+        sizes = {
+            "digit": len(self.samples),
+            "block": self.config["num_layers"],
+            "head": self.config["num_heads"],
+        }
+        return index_below(sizes[proposal["trait"].name], proposal)
+
+    @traitlets.validate("picture")
+    def _check_picture(self, proposal: Any) -> np.ndarray:
+        picture = proposal["value"]
+        if picture.max() > MOST_INK:
+            raise ValueError(
+                f"picture must lie in [0, {MOST_INK}], got {picture.max()}"
+            )
+        return picture
+
+    @traitlets.validate("off")
+    def _check_off(self, proposal: Any) -> list[str]:
+        for name in proposal["value"]:
+            if name not in self._parts():
+                raise ValueError(
+                    'off must name "positions", "scale", "residuals", '
+                    '"block 0" or "head 0 0", within the network, '
+                    f"got {name!r}"
+                )
+        return proposal["value"]

@@ -1,0 +1,264 @@
+// What the explorer that follows a digit draws: functions of numbers.
+
+// Pixels with ink from 0 to 16, as squares of one unit.
+function inkSquares(ink, { gap = 0, side = 2 } = {}) {
+  return Array.from(ink, (pixel, i) => {
+    const [row, column] = [Math.floor(i / PICTURE.side), i % PICTURE.side];
+    return draft("rect", {
+      class: "ink", width: 1, height: 1,
+      x: column + gap * Math.floor(column / side),
+      y: row + gap * Math.floor(row / side),
+      "fill-opacity": pixel / PICTURE.most,
+    });
+  });
+}
+
+// A matrix as squares whose area is the size of a number; those of negative
+// numbers are pale.
+function signedSquares({ data, rows, columns }) {
+  let most = 0;
+  for (const number of data) most = Math.max(most, Math.abs(number));
+  const signs = [1, -1].map((sign) => inRows(
+    Float32Array.from(data, (number) => Math.max(0, sign * number) / most || 0),
+    columns,
+  ));
+  return draft("g", {},
+    draft("rect", { class: "paper", width: columns, height: rows }),
+    ...signs.map((part, i) => draft("path", {
+      class: i ? "negative" : "positive", d: filled(part),
+    })));
+}
+
+// As `weightSquares`, without the places that hold nothing.
+function filled(rows) {
+  let path = "";
+  rows.forEach((weights, down) => weights.forEach((weight, right) => {
+    if (weight < 1e-3) return;
+    const side = 0.94 * Math.sqrt(weight);
+    const s = short(side);
+    const gap = (1 - side) / 2;
+    path += `M${short(right + gap)} ${short(down + gap)}h${s}v${s}h-${s}z`;
+  }));
+  return path;
+}
+
+// Much quicker than toFixed().
+function short(number) {
+  return Math.round(100 * number) / 100;
+}
+
+// Sixteen weights over the picture, a square for each patch, the largest full.
+function lookSquares(weights) {
+  const across = Math.sqrt(weights.length);
+  const most = Math.max(...weights);
+  const shares = Float64Array.from(weights, (weight) => weight / most);
+  return draft("path", {
+    class: "look", transform: `scale(${PICTURE.side / across})`,
+    d: filled(inRows(shares, across)),
+  });
+}
+
+// The ten chances. Where parts are off, a line marks what the whole network
+// gives.
+function chanceBars() {
+  const bars = Array.from({ length: 10 }, (_, digit) => {
+    const level = html("span", { class: "level" });
+    const mark = html("span", { class: "whole" });
+    const number = html("span", { class: "number" });
+    return { level, mark, number, root: html("li", {},
+      html("span", { class: "digit", text: digit }),
+      html("span", { class: "track" }, level, mark), number) };
+  });
+  const root = html("ol", { class: "bars" }, ...bars.map((bar) => bar.root));
+  function update(chances, whole) {
+    bars.forEach((bar, digit) => {
+      const chance = chances?.[digit];
+      const isFirst = chances && digit === likeliest(chances);
+      put(bar.root, "class", isFirst ? "bar first" : "bar");
+      bar.level.style.transform = `scaleX(${chance ?? 0})`;
+      bar.mark.hidden = !whole;
+      if (whole) bar.mark.style.left = `${100 * whole[digit]}%`;
+      write(bar.number, chances ? percent(chance) : "");
+    });
+  }
+  return { root, update };
+}
+
+function percent(chance) {
+  return `${(100 * chance).toFixed(chance > 0.0995 || chance < 5e-4 ? 0 : 1)} %`;
+}
+
+// What each layer would answer: a row for each, a column for each digit.
+function lensTable(names, caption) {
+  const cells = names.map(() => Array.from({ length: 10 }, () =>
+    html("td")));
+  const rows = names.map((name, layer) => html("tr", {},
+    html("th", { scope: "row", text: name }), ...cells[layer]));
+  const root = html("table", { class: "lens" },
+    html("caption", { class: "vitedu-hidden", text: caption }),
+    html("thead", {}, html("tr", {}, html("td"),
+      ...Array.from({ length: 10 }, (_, digit) =>
+        html("th", { scope: "col", text: digit })))),
+    html("tbody", {}, ...rows));
+  // `lens` has the chances of all tokens; the class token is the first.
+  function update(lens, chosen) {
+    lens.forEach((chances, layer) => {
+      const row = rowOf(chances, 0);
+      const first = likeliest(row);
+      put(rows[layer], "class", layer === chosen ? "layer chosen" : "layer");
+      cells[layer].forEach((cell, digit) => {
+        cell.style.setProperty("--weight", row[digit].toFixed(3));
+        put(cell, "class", digit === first ? "chance first" : "chance");
+        write(cell, digit === first || row[digit] > 0.1
+          ? (100 * row[digit]).toFixed(0) : "");
+      });
+    });
+  }
+  return { root, update };
+}
+
+// What each patch would answer, on its place in the picture.
+function patchLens() {
+  const root = html("div", { class: "patch-lens", role: "img" });
+  function update(ink, chances, label) {
+    const across = Math.sqrt(chances.rows - 1);
+    const size = PICTURE.side / across;
+    const said = Array.from({ length: chances.rows - 1 }, (_, patch) => {
+      const row = rowOf(chances, patch + 1);
+      const digit = likeliest(row);
+      return { digit, chance: row[digit] };
+    });
+    put(root, "aria-label",
+      `${label}: ${said.map(({ digit }) => digit).join(" ")}`);
+    renew(root, [draft("svg", { viewBox: "0 0 8 8" },
+      draft("g", { class: "faint" }, ...inkSquares(ink)),
+      ...said.map(({ digit, chance }, patch) => draft("text", {
+        x: (patch % across + 0.5) * size,
+        y: (Math.floor(patch / across) + 0.5) * size,
+        "fill-opacity": (0.45 + 0.55 * chance).toFixed(2), text: digit,
+      })))]);
+  }
+  return { root, update };
+}
+
+const PER_ROW = 8;
+
+// Where the class token looks, a small map for each head: a line of eight
+// heads, as many lines as a block needs.
+function headMaps(layers, heads, names, pick) {
+  const lines = Math.ceil(heads / PER_ROW);
+  const across = Math.min(heads, PER_ROW);
+  const places = Array.from({ length: layers * heads }, (_, i) => {
+    const [layer, head] = [Math.floor(i / heads), i % heads];
+    return { layer, head, x: 5 * (head % PER_ROW),
+      y: 5 * (layer * lines + Math.floor(head / PER_ROW)) + 2 * layer };
+  });
+  const [width, height] = [5 * across - 1, 5 * layers * lines + 2 * layers - 3];
+  const path = svg("path", { class: "look" });
+  const papers = svg("path", { class: "paper",
+    d: places.map(({ x, y }) => `M${x} ${y}h4v4h-4z`).join("") });
+  const marks = places.map(({ layer, head, x, y }) => svg("rect", {
+    class: "head", x: x - 0.4, y: y - 0.4, width: 4.8, height: 4.8,
+    role: "radio",
+    "aria-label": sentence(names.one, { block: layer + 1, head: head + 1 }),
+  }));
+  const group = svg("g", { role: "radiogroup", "aria-label": names.all },
+    ...marks);
+  const root = svg("svg", {
+    class: "maps", viewBox: `-0.7 -0.7 ${width + 1.4} ${height + 1.4}`,
+  }, papers, path, group);
+  choosable(group, marks, (index, key) => {
+    const { layer, head } = places[index];
+    const to = {
+      ArrowLeft: head % PER_ROW ? index - 1 : index,
+      ArrowRight: (head + 1) % PER_ROW && head + 1 < heads
+        ? index + 1 : index,
+      ArrowUp: head >= PER_ROW ? index - PER_ROW : index - heads
+        + (lines - 1) * PER_ROW,
+      ArrowDown: head + PER_ROW < heads ? index + PER_ROW
+        : (layer + 1) * heads + head % PER_ROW,
+    }[key];
+    return to === undefined ? to : places[to] ? to : index;
+  }, (index) => pick(places[index].layer, places[index].head));
+  function update(blocks, layer, head) {
+    const paths = places.map((place) => {
+      const { weights } = blocks[place.layer].heads[place.head];
+      return filledAt(place, rowOf(weights, 0).subarray(1));
+    }).join("");
+    put(path, "d", paths);
+    const chosen = layer * heads + head;
+    markChosen(marks, chosen, chosen);
+  }
+  return { root, update };
+}
+
+function filledAt({ x, y }, weights) {
+  const across = Math.sqrt(weights.length);
+  const size = 4 / across;
+  let path = "";
+  weights.forEach((weight, patch) => {
+    if (weight < 1e-3) return;
+    const side = size * Math.sqrt(weight);
+    const left = x + (patch % across + 0.5) * size - side / 2;
+    const top = y + (Math.floor(patch / across) + 0.5) * size - side / 2;
+    const s = short(side);
+    path += `M${short(left)} ${short(top)}h${s}v${s}h-${s}z`;
+  });
+  return path;
+}
+
+// Where the class token looks in all heads of a block, on average.
+function meanLook({ heads }) {
+  const mean = new Float64Array(heads[0].weights.columns - 1);
+  for (const { weights } of heads) {
+    for (let i = 0; i < mean.length; i += 1) {
+      mean[i] += weights.data[i + 1] / heads.length;
+    }
+  }
+  return mean;
+}
+
+// Without weights, the picture alone.
+function pictureWithLook(ink, weights) {
+  return draft("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" },
+    draft("g", { class: "faint" }, ...inkSquares(ink)),
+    ...(weights ? [lookSquares(weights)] : []));
+}
+
+// The small picture of a stage in the strip.
+function thumbnail(run, stage, block) {
+  const square = (size, ...children) => [draft("svg", {
+    viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true",
+  }, ...children)];
+  if (stage === "pixels") return square(8, ...inkSquares(run.ink));
+  if (stage === "patches") {
+    return square(9.5, ...inkSquares(run.ink, { gap: 0.5 }));
+  }
+  if (stage === "block") return [pictureWithLook(run.ink,
+    meanLook(run.blocks[block]))];
+  if (stage === "answer") {
+    return square(8, draft("text", {
+      class: "said", x: 4, y: 6.6, text: likeliest(run.answer.data),
+    }));
+  }
+  if (stage === "logits") {
+    const most = Math.max(...run.logits.data.map(Math.abs));
+    return square(10, ...Array.from(run.logits.data, (logit, digit) =>
+      draft("rect", {
+        class: logit < 0 ? "negative" : "positive",
+        x: digit + 0.1, width: 0.8, y: logit < 0 ? 5 : 5 - 5 * logit / most,
+        height: 5 * Math.abs(logit) / most || 0,
+      })));
+  }
+  if (stage === "norm") {
+    const data = rowOf(run.norm, 0);
+    const side = Math.ceil(Math.sqrt(data.length));
+    const padded = zeros(side, side);
+    padded.data.set(data);
+    return square(side, signedSquares(padded));
+  }
+  const tokens = stage === "tokens" ? run.tokens : run.placed;
+  const sizes = Float64Array.from({ length: tokens.rows - 1 }, (_, patch) =>
+    Math.hypot(...rowOf(tokens, patch + 1)));
+  return square(8, lookSquares(sizes));
+}
