@@ -62,7 +62,7 @@ MOVING = """() => [
 
 
 def test_all_pages_with_explorers_are_known():
-    assert len(WITH_EXPLORERS) == 13
+    assert len(WITH_EXPLORERS) == 14
 
 
 @pytest.mark.parametrize("path", WITH_EXPLORERS)

@@ -10,8 +10,8 @@ from pages import ALL_PAGES, GENERATED, PAGES, start_explorers
 from playwright.sync_api import expect
 
 PHONE = {"width": 390, "height": 844}
-# What Google calls good is below 0.1.
-LARGEST_SHIFT = 0.02
+# What Google calls good is below 0.1. A long page comes in pieces, and grows.
+LARGEST_SHIFT = 0.05
 
 
 @pytest.mark.parametrize("path", ALL_PAGES)
@@ -79,9 +79,9 @@ def expect_drawn_formulas(page) -> None:
               && font.status === "loaded").length;
         }"""
     )
-    # A browser loads no font for what is folded.
+    # A browser need not load a font for what is folded.
     seen = page.locator(".bd-article .math:visible").count()
-    assert bool(fonts) == bool(seen)
+    assert fonts or not seen
 
 
 def expect_no_jump(page) -> None:

@@ -13,8 +13,6 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from vitedu.atomic_files import write_whole
-
 FOLDER = "networks"
 NAMED = re.compile(r'"network": "([\w.-]+)"')
 # From disk a page can load scripts alone, and a reader wants to see progress.
@@ -54,6 +52,9 @@ def add_network(
 
 def write_network(folder: Path, name: str, packed: bytes) -> None:
     """Write scripts that hold a file in base 64, then the file, `name`.bin."""
+    # Other books that are built with these modules have no such library.
+    from vitedu.atomic_files import write_whole
+
     folder.mkdir(parents=True, exist_ok=True)
     size = -(-len(packed) // PARTS)
     for part in range(PARTS):
