@@ -209,15 +209,15 @@ def test_a_kernel_sends_the_network_when_it_is_asked():
 
     def pack() -> bytes:
         asked.append(True)
-        return b"packed"
+        return b"packed 9731"
 
     explorer, sent = OwnPhotograph("small", pack=pack), []
     explorer.send = lambda content, buffers: sent.append((content, buffers))
     explorer._handle_custom_msg({"network": True}, [])
     explorer._handle_custom_msg({"other": True}, [])
-    assert sent == [({"network": True}, [b"packed"])]
+    assert sent == [({"network": True}, [b"packed 9731"])]
     assert asked == [True]
-    assert "packed" not in str(explorer.get_state())
+    assert "packed 9731" not in str(explorer.get_state())
     OwnPhotograph("small")._handle_custom_msg({"network": True}, [])
 
 
