@@ -62,7 +62,7 @@ MOVING = """() => [
 
 
 def test_all_pages_with_explorers_are_known():
-    assert len(WITH_EXPLORERS) == 14
+    assert len(WITH_EXPLORERS) == 15
 
 
 @pytest.mark.parametrize("path", WITH_EXPLORERS)
