@@ -308,7 +308,7 @@ function render({ model, el }) {
   frame.root.append(
     html("p", { class: "about", text: here ? WORDS.about : WORDS.absent }),
     ...door.roots, seen,
-    ...tools.foot,
+    ...(here ? tools.foot : []),
   );
   const redraw = onceAFrame(update);
   const ignore = onTraits(model, ["layer", "head"], redraw);
