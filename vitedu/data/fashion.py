@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+# What the labels 0 to 9 mean.
 CLASSES = (
     "T-shirt",
     "trousers",
@@ -22,7 +23,6 @@ CLASSES = (
     "bag",
     "ankle boot",
 )
-"""What the labels 0 to 9 mean."""
 
 _FILE = Path(__file__).with_name("fashion.npz")
 _SHA256 = "0a6b3b63049f8453c37515624f7374d1c1a87e45c91007d7ed7c4ad5e955ed2a"
