@@ -117,8 +117,9 @@ def ink_of(image) -> np.ndarray:
 def test_every_stage_is_that_of_the_library(layer, head):
     model, image = digit_model(), DATA.test_images[7:8]
     found = in_page(
-        """STAGES.map((stage) => openStage(reader, reader.run(ink),
+        """stages.map((stage) => openStage(reader, reader.run(ink),
           { stage, block: layer, head, row: 0, column: 0 }))""",
+        stages=list(STAGES),
         ink=ink_of(image),
         layer=layer,
         head=head,
@@ -137,8 +138,9 @@ def test_a_number_is_what_its_working_says():
     model, image = digit_model(), DATA.test_images[3:4]
     view = {"block": 1, "head": 2, "row": 5, "column": 7}
     found = in_page(
-        """STAGES.map((stage) =>
+        """stages.map((stage) =>
           openStage(reader, reader.run(ink), { ...view, stage }))""",
+        stages=list(STAGES),
         ink=ink_of(image),
         view=view,
     )

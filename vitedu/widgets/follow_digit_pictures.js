@@ -18,32 +18,32 @@ function inkSquares(ink, { gap = 0, side = 2 } = {}) {
 function signedSquares({ data, rows, columns }) {
   let most = 0;
   for (const number of data) most = Math.max(most, Math.abs(number));
-  const signs = [1, -1].map((sign) => inRows(
-    Float32Array.from(data, (number) => Math.max(0, sign * number) / most || 0),
-    columns,
-  ));
+  const signs = [1, -1].map((sign) => Float32Array.from(data, (number) =>
+    Math.max(0, sign * number) / most || 0));
   return draft("g", {},
     draft("rect", { class: "paper", width: columns, height: rows }),
     ...signs.map((part, i) => draft("path", {
-      class: i ? "negative" : "positive", d: filled(part),
+      class: i ? "negative" : "positive", d: filled(part, columns),
     })));
 }
 
-// As `weightSquares`, without the places that hold nothing.
-function filled(rows) {
+// As `weightSquares`, without the places that hold nothing, from a corner on.
+// A full square takes the share `full` of its place.
+function filled(weights, columns, { x = 0, y = 0, cell = 1, full = 0.94 } = {}) {
   let path = "";
-  rows.forEach((weights, down) => weights.forEach((weight, right) => {
+  weights.forEach((weight, i) => {
     if (weight < 1e-3) return;
-    const side = 0.94 * Math.sqrt(weight);
-    const s = short(side);
-    const gap = (1 - side) / 2;
-    path += `M${short(right + gap)} ${short(down + gap)}h${s}v${s}h-${s}z`;
-  }));
+    const side = cell * full * Math.sqrt(weight);
+    const left = x + (i % columns + 0.5) * cell - side / 2;
+    const top = y + (Math.floor(i / columns) + 0.5) * cell - side / 2;
+    const s = hundredths(side);
+    path += `M${hundredths(left)} ${hundredths(top)}h${s}v${s}h-${s}z`;
+  });
   return path;
 }
 
 // Much quicker than toFixed().
-function short(number) {
+function hundredths(number) {
   return Math.round(100 * number) / 100;
 }
 
@@ -54,7 +54,7 @@ function lookSquares(weights) {
   const shares = Float64Array.from(weights, (weight) => weight / most);
   return draft("path", {
     class: "look", transform: `scale(${PICTURE.side / across})`,
-    d: filled(inRows(shares, across)),
+    d: filled(shares, across),
   });
 }
 
@@ -181,30 +181,15 @@ function headMaps(layers, heads, names, pick) {
     return to === undefined ? to : places[to] ? to : index;
   }, (index) => pick(places[index].layer, places[index].head));
   function update(blocks, layer, head) {
-    const paths = places.map((place) => {
-      const { weights } = blocks[place.layer].heads[place.head];
-      return filledAt(place, rowOf(weights, 0).subarray(1));
-    }).join("");
-    put(path, "d", paths);
+    put(path, "d", places.map(({ layer: of, head: one, x, y }) => {
+      const looks = rowOf(blocks[of].heads[one].weights, 0).subarray(1);
+      const side = Math.sqrt(looks.length);
+      return filled(looks, side, { x, y, cell: 4 / side, full: 1 });
+    }).join(""));
     const chosen = layer * heads + head;
     markChosen(marks, chosen, chosen);
   }
   return { root, update };
-}
-
-function filledAt({ x, y }, weights) {
-  const across = Math.sqrt(weights.length);
-  const size = 4 / across;
-  let path = "";
-  weights.forEach((weight, patch) => {
-    if (weight < 1e-3) return;
-    const side = size * Math.sqrt(weight);
-    const left = x + (patch % across + 0.5) * size - side / 2;
-    const top = y + (Math.floor(patch / across) + 0.5) * size - side / 2;
-    const s = short(side);
-    path += `M${short(left)} ${short(top)}h${s}v${s}h-${s}z`;
-  });
-  return path;
 }
 
 // Where the class token looks in all heads of a block, on average.

@@ -157,9 +157,6 @@ const CODE = {
   answer: ["predict.py", "weights = model(image)[0].softmax(dim=-1)"],
 };
 
-const STAGES = [BEFORE, IN_BLOCK, AFTER].flatMap((some) =>
-  Object.keys(some));
-
 function headStage(name, third) {
   return {
     of: ({ head }) => head[name], axes: ["token", "number"],
