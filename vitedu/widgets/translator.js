@@ -124,8 +124,9 @@ function render({ model, el }) {
   const translator = translatorOf(model);
   const { num_layers: layers, num_heads: heads } = translator.config;
   const frame = explorer(el, "translator", WORDS.label);
+  let found = translate(translator, SLIP[0]);
   const tools = makeTools(frame, model, {
-    tour: translate(translator, SLIP[0]).text === SLIP[1] ? TOUR : [],
+    tour: found.text === SLIP[1] ? TOUR : [],
   });
   const pick = (query) => setTraits(model, { query });
   const field = numberField(
@@ -156,7 +157,6 @@ function render({ model, el }) {
   const lines = translatorLines(pick);
   const map = translatorMap(pick);
   const [mapTitle, mapNote] = [titled(""), noted("")];
-  let found;
 
   function tokensOf({ src, steps, right }) {
     const rightWords = [...right.split(" "), TRANSLATION.marks.eos];
@@ -175,7 +175,7 @@ function render({ model, el }) {
   function update({ speak = true } = {}) {
     const [number, kind, layer, head, asked] = TRAITS.map((name) =>
       model.get(name));
-    if (found?.number !== number) found = translate(translator, number);
+    if (found.number !== number) found = translate(translator, number);
     const rows = rowsOf(kind, found, layer, head);
     const query = Math.min(asked, rows.length - 1);
     const row = rows[query];
