@@ -1,5 +1,8 @@
 // A digit, followed through every step of a Vision Transformer.
 
+// A norm in numbers, wherever it stands.
+const NORMED = "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}";
+
 const WORDS = {
   label: "Follow a digit through a Vision Transformer",
   field: "Drawing field",
@@ -98,7 +101,7 @@ const WORDS = {
       title: "norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
       text: "Each token by itself gets the mean 0 and the spread 1; then "
         + "each number gets a learned factor and a learned shift.",
-      worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
+      worked: NORMED,
     },
     query: {
       title: "q", formula: "q_i = W_q y_i + b_q",
@@ -139,7 +142,7 @@ const WORDS = {
     norm2: {
       title: "norm", formula: "y′ = γ (z′ − mean) / √(variance + ε) + β",
       text: "The second normalisation, with factors of its own.",
-      worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
+      worked: NORMED,
     },
     hidden: {
       title: "widen", formula: "u_i = W_1 y′_i + b_1",
@@ -165,7 +168,7 @@ const WORDS = {
     norm: {
       title: "Norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
       text: "One last normalisation, after all blocks.",
-      worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
+      worked: NORMED,
     },
     logits: {
       title: "Logits", formula: "l_n = w_n · y_1 + b_n",
