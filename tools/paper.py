@@ -126,6 +126,8 @@ def link(
         if re.match(r"[a-z]+:", path):
             continue
         file = (here / path).resolve() if path else Path("/", page)
+        if place.startswith("explorer-"):
+            place = ""  # on paper there is nothing to set
         target = address(str(file.with_suffix(""))[1:], place)
         if target is None:
             anchor.unwrap()

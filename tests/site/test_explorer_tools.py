@@ -143,7 +143,7 @@ def test_a_link_opens_what_python_would_and_start_again_takes_it_back(
 HOSTILE = ("<script>window.hurt = 1</script>", "9" * 10_000, "[1]", "null")
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("name", OPEN)
 def test_a_hostile_address_changes_nothing_and_is_told(show, name):
     widget = make(name)
     page = show(widget)

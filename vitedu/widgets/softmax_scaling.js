@@ -69,7 +69,7 @@ const TOUR = [
   { ...DRAW, head_dim: 64, scale: "1/sqrt(d_model)" }],
   ["With a head_dim of 1 the root changes nothing, and 5 % of the queries "
     + "still count as dead: a gradient of one number is now and then close "
-    + "to 0.",
+    + "to zero.",
   { ...DRAW, head_dim: 1, scale: "1/sqrt(head_dim)" }],
 ];
 
