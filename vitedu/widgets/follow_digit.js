@@ -17,7 +17,6 @@ const WORDS = {
   sample: "a {label}",
   misread: "a {label}, which it misreads",
   small: {
-    title: "Draw a digit.",
     text: "The Vision Transformer of chapter 14 reads it in your browser. "
       + "The map shows where it looks before it answers.",
     link: "Follow it through every step →",
@@ -614,10 +613,11 @@ function render({ model, el }) {
   if (small) {
     frame.root.classList.add("small");
     frame.root.append(
-      html("div", { class: "at-once" }, drawing, bars.root),
+      html("div", { class: "at-once" },
+        panel("of-drawing", titled(WORDS.draw), drawing),
+        panel("of-answer", titled(WORDS.answer), bars.root)),
       html("div", { class: "invitation" }, look, html("p", {},
-        html("strong", { text: WORDS.small.title }),
-        ` ${WORDS.small.text} `, linkToChapter())),
+        `${WORDS.small.text} `, linkToChapter())),
       ...frame.reading,
     );
   } else {
