@@ -12,8 +12,9 @@ from pages import ROOT
 from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
-from vitedu.pretrained.models import load_transformer
-from vitedu.widgets import MaskEditor, SoftmaxScaling, Translator
+from vitedu.book.followed_digits import followed_digits
+from vitedu.pretrained.models import config_of, load_transformer, load_vit
+from vitedu.widgets import FollowDigit, MaskEditor, SoftmaxScaling, Translator
 from vitedu.widgets.base import Explorer
 
 # It shows nothing before it has loaded a network.
@@ -278,8 +279,14 @@ def book_translator() -> Explorer:
     return make_explorer(Translator, model, number=18_000_000, query=2)
 
 
+def book_digits() -> Explorer:
+    path = ROOT / "book/data/digit-vit.safetensors"
+    return FollowDigit(**followed_digits(load_vit(path, config_of(path))))
+
+
 TOURS = {
     "attention plane": front_page,
+    "follow digit": book_digits,
     "mask editor": MAKERS["mask editor"],
     "model counter": MAKERS["model counter"],
     "positional encoding": MAKERS["positional encoding"],
@@ -291,9 +298,11 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 SHOWN = """root => {
   const copy = root.cloneNode(true);
   copy.querySelector(".vitedu-tour").remove();
+  const cells = Array.from(copy.querySelectorAll("td"),
+    ({ textContent }) => textContent);
   const fields = Array.from(root.querySelectorAll("input, select"),
     ({ value, ariaValueText }) => [value, ariaValueText]);
-  return [copy.textContent, fields].join(" ");
+  return [copy.textContent, ...cells, fields].join(" ");
 }"""
 
 

@@ -182,6 +182,30 @@ const WORDS = {
   },
 };
 
+// The walk speaks of one network, which answers so of its samples.
+const WALKED = [[3, 3, "96 %"], [10, 8, "45 %"]];
+const WALK = [
+  ["A 3 of the test images, in 8 × 8 pixels. The network reads a 3, with a "
+    + "chance of 96 %. What lies between?",
+  { digit: 3, stage: "pixels" }],
+  ["Each patch becomes a token. The class token, row 1, stands in front of "
+    + "them and will answer for all. At first it is the same for every "
+    + "picture.",
+  { digit: 3, stage: "tokens" }],
+  ["In block 2, head 1 of the class token looks at patch 15, where the lower "
+    + "curve ends, with a weight of 0.70.",
+  { digit: 3, stage: "softmax", block: 1, column: 15 }],
+  ["What would each layer answer? After block 1 it is a 3 with 50 per cent, "
+    + "after block 2 with 92. The rest is little more than care.",
+  { digit: 3, stage: "norm", block: 3 }],
+  ["Switch the positions off, and it reads a 4, with 43 %. It has all the "
+    + "strokes, and no longer knows where they were.",
+  { digit: 3, stage: "positions", off: "positions" }],
+  ["This 1 is misread: an 8 has 45 % and a 1 has 44 %. After block 1 the "
+    + "network had it right, with 53 per cent.",
+  { digit: 10, stage: "answer" }],
+];
+
 const TRAITS = ["digit", "picture", "stage", "block", "head", "row", "column",
   "off"];
 const SMALL = { terms: 4, shown: 2 };
@@ -450,10 +474,12 @@ function render({ model, el }) {
   const small = model.get("small");
   const { num_layers: layers, num_heads: heads } = model.get("config");
   const frame = explorer(el, "follow-digit", WORDS.label);
-  const tools = makeTools(frame, model);
   const samples = inRows(decodeArray(model.get("samples")).data,
     PICTURE.side ** 2);
   const answers = inRows(decodeArray(model.get("answers")).data, 10);
+  const isWalked = WALKED.every(([sample, digit, chance]) =>
+    answers[sample] && percent(answers[sample][digit]) === chance);
+  const tools = makeTools(frame, model, { tour: isWalked ? WALK : [] });
   const set = (traits) => setTraits(model, traits);
   const network = networkOf(model, () => redraw(), (error) => {
     put(frame.root, "aria-busy", "false");

@@ -106,7 +106,7 @@ function entrance({ onStart, onPhotograph }) {
 
 function render({ model, el }) {
   const frame = explorer(el, "own-photograph", WORDS.label);
-  const tools = makeTools(frame, model);
+  const tools = makeTools(frame, model, { alone: false });
   let worker = null;
   let sizes = { layers: 1, heads: 1 };
   // The grid is 0 until a photograph has been seen. `chosen`, and `under` the

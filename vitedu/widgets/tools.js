@@ -11,6 +11,9 @@ const TOOLS = {
   copied: "The link is copied. It opens this page with these settings.",
   inBar: "The address of this page now leads to these settings; copy it from "
     + "there.",
+  embed: "Embed",
+  embedded: "The code for your page is copied: a frame with these settings.",
+  embedInBar: "Put this into your page: {code}",
   full: "Full screen",
   notFull: "Leave full screen",
   ignored: "The address asks for something that this explorer does not have. "
@@ -182,8 +185,11 @@ function makeTour(frame, go, steps, onEnd) {
 
 // The tools at the foot of an explorer. They set what an address asks for, so
 // they are made before the explorer looks at its settings. `usual` has what
-// this reader's browser starts with in place of what the page gives.
-function makeTools(frame, model, { tour = [], usual = {} } = {}) {
+// this reader's browser starts with in place of what the page gives; `alone`
+// says whether the site has a page with this explorer alone.
+function makeTools(
+  frame, model, { tour = [], usual = {}, alone = true } = {},
+) {
   const schema = model.get("_schema");
   const { root: place } = frame;
   const { id } = place;
@@ -201,12 +207,29 @@ function makeTools(frame, model, { tour = [], usual = {} } = {}) {
   const start = button(TOOLS.take, steps.start);
   if (tour.length) buttons.unshift(start);
   if (onPage) buttons.push(button(TOOLS.copy, copy));
+  // Other sites can frame what stands on one.
+  if (onPage && alone && location.protocol !== "file:") {
+    buttons.push(button(TOOLS.embed, embed));
+  }
   if (document.fullscreenEnabled) buttons.push(fullScreen(place));
 
+  const fragment = () => writeFragment(id, schema, (name) => model.get(name));
+  async function embed() {
+    const { content_root: top = "./" } = document.documentElement.dataset;
+    const name = id.replace("explorer-", "");
+    const { href } = new URL(`${top}embed/${name}.html${fragment()}`, location);
+    const code = `<iframe src="${href.replaceAll("&", "&amp;")}" `
+      + `title="${place.ariaLabel}" width="100%" `
+      + `height="${place.offsetHeight + 90}" loading="lazy"></iframe>`;
+    try {
+      await navigator.clipboard.writeText(code);
+      write(said, TOOLS.embedded);
+    } catch {
+      write(said, sentence(TOOLS.embedInBar, { code }));
+    }
+  }
   async function copy() {
-    const { href } = location;
-    const link = href.replace(/(#.*)?$/s, "")
-      + writeFragment(id, schema, (name) => model.get(name));
+    const link = location.href.replace(/(#.*)?$/s, "") + fragment();
     try {
       await navigator.clipboard.writeText(link);
       write(said, TOOLS.copied);

@@ -98,9 +98,9 @@ def _find(
 ) -> tuple[str, dict[str, Facts]]:
     """Return the page where an explorer stands, and its settings."""
     pages = {
-        docname: found[name]
-        for docname, data in NbMetadataCollector.get_doc_data(env).items()
-        if name in (found := explorers_of(_state_of(data)))
+        docname: found[name][1]
+        for docname, found in explorers_in(env).items()
+        if name in found
     }
     if page in pages:
         return page, pages[page]
@@ -116,22 +116,28 @@ def _state_of(data: dict[str, Any]) -> str:
     return script.get("body", "{}")
 
 
-@cache
-def explorers_of(state: str) -> dict[str, dict[str, Facts]]:
-    """Return the explorers in saved widgets: name -> what it remembers.
+def explorers_in(
+    env: BuildEnvironment,
+) -> dict[str, dict[str, tuple[str, dict[str, Facts]]]]:
+    """Return the explorers that can be linked into.
 
-    Args:
-        state: JSON, as a notebook holds it.
+    Returns:
+        Page -> name of an explorer -> (its model, what it remembers).
     """
-    models = json.loads(state).get("state", {}).values()
-    states = [model.get("state", {}) for model in models]
     return {
-        state["_anywidget_id"].split(".")[-2].replace("_", "-"): state[
-            "_schema"
-        ]
-        for state in states
-        if state.get("_schema")
+        docname: _explorers_of(_state_of(data))
+        for docname, data in NbMetadataCollector.get_doc_data(env).items()
     }
+
+
+@cache
+def _explorers_of(state: str) -> dict[str, tuple[str, dict[str, Facts]]]:
+    found = {}
+    for key, model in json.loads(state).get("state", {}).items():
+        if settings := model.get("state", {}).get("_schema"):
+            name = model["state"]["_anywidget_id"].split(".")[-2]
+            found[name.replace("_", "-")] = key, settings
+    return found
 
 
 def check_settings(

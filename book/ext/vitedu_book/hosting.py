@@ -114,12 +114,16 @@ def add_policy(
     doctree: Any,
 ) -> None:
     """Put the policy for scripts into a page that has an address."""
-    if app.config.html_baseurl:
-        context["metatags"] = (
-            '<meta http-equiv="Content-Security-Policy" '
-            f'content="{escape(_policy(pagename), quote=True)}" />\n'
-            + context.get("metatags", "")
-        )
+    if tag := policy_tag(app, pagename):
+        context["metatags"] = f"{tag}\n{context.get('metatags', '')}"
+
+
+def policy_tag(app: Sphinx, page: str) -> str:
+    """Return an element that holds the policy of a page, if it needs one."""
+    if not app.config.html_baseurl:
+        return ""
+    content = escape(_policy(page), quote=True)
+    return f'<meta http-equiv="Content-Security-Policy" content="{content}" />'
 
 
 def _policy(page: str) -> str:
