@@ -13,8 +13,17 @@ from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
 from vitedu.book.followed_digits import followed_digits
+from vitedu.data.digits import digits
+from vitedu.data.photographs import ORIGINAL_VIT, photograph, preprocess
 from vitedu.pretrained.models import config_of, load_transformer, load_vit
-from vitedu.widgets import FollowDigit, MaskEditor, SoftmaxScaling, Translator
+from vitedu.widgets import (
+    FollowDigit,
+    MaskEditor,
+    NormAxes,
+    PatchCutter,
+    SoftmaxScaling,
+    Translator,
+)
 from vitedu.widgets.base import Explorer
 
 # It shows nothing before it has loaded a network.
@@ -284,11 +293,25 @@ def book_digits() -> Explorer:
     return FollowDigit(**followed_digits(load_vit(path, config_of(path))))
 
 
+def book_photograph() -> Explorer:
+    pixels = ORIGINAL_VIT.undo(preprocess(photograph("china"))).clamp(0, 1)
+    pixels = pixels.mul(255).round().byte().permute(1, 2, 0)
+    return PatchCutter(pixels.numpy())
+
+
+def book_batch() -> Explorer:
+    data = digits()
+    ink = (16 * data.pixels(data.test_images[:4])).round()[:, 0, 1:7]
+    return NormAxes(ink.numpy())
+
+
 TOURS = {
     "attention plane": front_page,
     "follow digit": book_digits,
     "mask editor": MAKERS["mask editor"],
     "model counter": MAKERS["model counter"],
+    "norm axes": book_batch,
+    "patch cutter": book_photograph,
     "positional encoding": MAKERS["positional encoding"],
     "softmax scaling": MAKERS["softmax scaling"],
     "translator": book_translator,

@@ -45,6 +45,26 @@ const WORDS = {
     + "{others} other numbers.",
 };
 
+// It speaks of one batch: the ink of four digits.
+const TOURED = { samples: 4, tokens: 6, features: 8, ink: 896 };
+const HERE = { sample: 0, token: 2, feature: 3, change: 16 };
+const TOUR = [
+  ["One number grows by 16. BatchNorm averages a feature over all tokens of "
+    + "all samples, so 24 of 192 outputs change, even in other samples, "
+    + "where nothing has happened.",
+  { ...HERE, norm: "BatchNorm" }],
+  ["LayerNorm averages the features of one token. Its 8 outputs change, by "
+    + "up to 1.88, and no other token hears of it.",
+  { ...HERE, norm: "LayerNorm" }],
+  ["Averaged over a whole sample, 48 outputs change: other tokens do, by up "
+    + "to 0.177, other samples do not.",
+  { ...HERE, norm: "whole sample" }],
+  ["BatchNorm again, in a feature that was 0 everywhere. The variance was 0 "
+    + "and is 10.2 now. What one number does depends on who else is in the "
+    + "batch.",
+  { ...HERE, norm: "BatchNorm", feature: 0 }],
+];
+
 const TRAITS = ["norm", "sample", "token", "feature", "change"];
 
 function signed(number) {
@@ -77,7 +97,10 @@ function render({ model, el }) {
   const batch = readBatch(decodeArray(model.get("batch")));
   const { largestChange, values } = batch;
   const frame = explorer(el, "norm-axes", WORDS.label);
-  const tools = makeTools(frame, model);
+  const ink = values.reduce((sum, value) => sum + value, 0);
+  const isToured = Object.entries(TOURED).every(([name, wanted]) =>
+    (name === "ink" ? ink : batch[name]) === wanted);
+  const tools = makeTools(frame, model, { tour: isToured ? TOUR : [] });
   // The cell under the mouse; Python does not hear of it.
   let under = null;
   const group = tiles(

@@ -80,6 +80,30 @@ const WORDS = {
     + "in no patch.",
 };
 
+// It speaks of places, and so of any photograph of this side.
+const TOURED = 224;
+const TOUR = [
+  ["A reshape alone makes 49 rows of 3072 numbers, which is the right shape. "
+    + "But they are strips, not squares. Number 0 of row 24 is taken for red "
+    + "and is green, of the pixel in row 105, column 32.",
+  { patch_size: 32, patch: 24, place: 0, cut: "reshape" }],
+  ["Swap rows and p1, and the shape is right once more. Each row now holds "
+    + "every 7th pixel of the whole photograph: row 24 begins with the one "
+    + "in row 3, column 3.",
+  { patch_size: 32, patch: 24, place: 0, cut: "swapped" }],
+  ["Cut as it should be, patch 24 is the square in row 3, column 3 of the "
+    + "grid, and its 3072 numbers are its own.",
+  { patch_size: 32, patch: 24, place: 0, cut: "patches" }],
+  ["Half the side makes four times as many patches, 196, each with a quarter "
+    + "of the numbers, 768. Every pixel is still there, once.",
+  { patch_size: 16, patch: 105, place: 0, cut: "patches" }],
+  ["By pixel instead of by colour, the same 768 numbers stand in another "
+    + "order. A network can learn with either one, but not with both.",
+  {
+    patch_size: 16, patch: 105, place: 0, cut: "patches", order: "p1 p2 c",
+  }],
+];
+
 const TRAITS = ["patch_size", "order", "cut", "patch", "place"];
 const TILES = 12;
 
@@ -112,7 +136,9 @@ function render({ model, el }) {
   const memory = new Int32Array(data.length);
   const sizes = model.get("patch_sizes");
   const frame = explorer(el, "patch-cutter", WORDS.label);
-  const tools = makeTools(frame, model);
+  const isToured = height === TOURED && width === TOURED
+    && [16, 32].every((size) => sizes.includes(size));
+  const tools = makeTools(frame, model, { tour: isToured ? TOUR : [] });
   // The place in the row that the mouse is at; Python does not hear of it.
   let under = null;
   let grid;
