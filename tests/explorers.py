@@ -20,6 +20,7 @@ from vitedu.widgets import (
     AttentionPlane,
     DecodingSteps,
     FollowDigit,
+    FollowSentence,
     HeadViewer,
     MaskEditor,
     ModelCounter,
@@ -29,7 +30,6 @@ from vitedu.widgets import (
     PositionalEncoding,
     ReverseTrainer,
     SoftmaxScaling,
-    Translator,
 )
 
 
@@ -153,9 +153,9 @@ def decoding_steps(model=None, **view) -> DecodingSteps:
     return make_explorer(DecodingSteps, model, **{"number": 26} | view)
 
 
-def translator(model=None, **view) -> Translator:
+def follow_sentence(model=None, **view) -> FollowSentence:
     model = trained_model() if model is None else model
-    return make_explorer(Translator, model, **{"number": 87} | view)
+    return make_explorer(FollowSentence, model, **{"number": 87} | view)
 
 
 MAKERS = {
@@ -164,6 +164,7 @@ MAKERS = {
     "attention plane": AttentionPlane,
     "decoding steps": decoding_steps,
     "follow digit": follow_digit,
+    "follow sentence": follow_sentence,
     "head viewer": head_viewer,
     "mask editor": MaskEditor,
     "model counter": ModelCounter,
@@ -173,5 +174,4 @@ MAKERS = {
     "positional encoding": PositionalEncoding,
     "reverse trainer": reverse_trainer,
     "softmax scaling": SoftmaxScaling,
-    "translator": translator,
 }

@@ -23,7 +23,7 @@ from vitedu.widgets.follow_digit import STAGES
 
 LIBRARY = Path(vitedu.__file__).parent
 KEPT = LIBRARY.parent / "book/data/digit-vit.safetensors"
-SCRIPTS = "follow_digit_maths follow_digit_ink follow_digit_stages"
+SCRIPTS = "matrices follow_digit_maths follow_digit_ink follow_digit_stages"
 READER = """const reader = makeReader(
   new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
   sent.layout, sent.config);

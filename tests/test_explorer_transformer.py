@@ -53,15 +53,21 @@ READ_AND_WRITE = """(() => {
   const model = makeTransformer({
     weights: get("weights"), layout: sent.layout, config: sent.config,
   });
-  const { maps, memory } = model.encode(src);
+  const { blocks: read, memory } = model.encode(src);
+  const looks = (branches) => branches.map(({ weights }) => weights);
   let past = model.nothing;
   const steps = tgt.map((id) => {
     model.step(memory, past, 2);
-    const { past: now, ...step } = model.step(memory, past, id);
+    const { logits, past: now, blocks } = model.step(memory, past, id);
     past = now;
-    return step;
+    return {
+      logits, own: looks(blocks.map(({ decoder }) => decoder)),
+      cross: looks(blocks.map(({ cross }) => cross)),
+    };
   });
-  return { encoder: maps, steps };
+  return {
+    encoder: read.map(({ attention }) => looks(attention)), steps,
+  };
 })()"""
 
 
@@ -98,7 +104,9 @@ def test_logits_and_maps_are_those_of_the_model(choice):
     )
     for layer in range(model.config.num_layers):
         shown = {
-            f"encoder.blocks.{layer}.attn": found["encoder"][layer],
+            f"encoder.blocks.{layer}.attn": np.swapaxes(
+                found["encoder"][layer], 0, 1
+            ),
             f"decoder.blocks.{layer}.attn": triangle(steps, layer),
             f"decoder.blocks.{layer}.cross_attn": np.swapaxes(
                 [step["cross"][layer] for step in steps], 0, 1
@@ -162,7 +170,7 @@ def test_every_search_takes_the_steps_of_the_library(name):
     model = MODELS[name]()
     sent = make_explorer(DecodingSteps, model).get_state()
     all_shown = run(
-        "transformer_model numeral_words translation decoding_steps_search",
+        "transformer_model numeral_words translation translation_search",
         SEARCHES,
         sent=sent,
         cases=CASES[name],
@@ -233,7 +241,7 @@ def expect_step(shown: dict, step) -> None:
 
 def test_words_are_drawn_as_often_as_their_chance_says():
     counts = run(
-        "transformer_model decoding_steps_search",
+        "transformer_model translation_search",
         "(() => { const next = [{ logProbs: logSoftmax(logits, 0) }];"
         " const random = uniformNumbers(5); const counts = [0, 0, 0, 0];"
         " for (let n = 0; n < 20000; n += 1) {"

@@ -204,7 +204,7 @@ WRONG_PARTS = {
     "positional encoding": [
         ({"length": 20, "other": 20}, "other must lie below length=20"),
     ],
-    "translator": [
+    "follow sentence": [
         ({"src_words": SRC.words[1:]}, "src_words must be the 15 words"),
         ({"tgt_words": ["a"]}, r"tgt_words must be the 32 words.* got 1"),
         ({"src_words": list("abcdefghijklmno")}, r"signs of .*'一'"),
@@ -284,9 +284,13 @@ WRONG_VIEWS = {
         ("position", 100, "position must lie below length=100"),
     ],
     "reverse trainer": [("num_heads", 3, r"one of \(1, 2, 4\), got 3")],
-    "translator": [
+    "follow sentence": [
         ("layer", 2, r"layer must lie in \[0, 1\], got 2"),
         ("head", 2, r"head must lie in \[0, 1\], got 2"),
+        ("begins", ["zebra"], r'words of tgt_words or "end", got \'zebra\''),
+        ("begins", ["end", "one"], 'none after "end"'),
+        ("begins", 25 * ["one"], "at most 24 words"),
+        ("row", -2, r"row must lie in \[-1, 23\], got -2"),
     ],
 }
 
@@ -366,7 +370,7 @@ MADE_OF = {
     "norm axes": "batch",
     "own photograph": "network",
     "patch cutter": "image patch_sizes",
-    "translator": "weights src_words tgt_words layout config",
+    "follow sentence": "weights src_words tgt_words layout config",
 }
 
 
@@ -482,7 +486,7 @@ def test_a_joint_vocabulary_serves_both_sides():
     sizes = dict.fromkeys(["src_vocab_size", "tgt_vocab_size"], len(both))
     sent = page_weights(make_model(**sizes))
     words = dict.fromkeys(["src_words", "tgt_words"], both.words)
-    widget = widgets.Translator(**sent, **words)
+    widget = widgets.FollowSentence(**sent, **words)
     assert widget.tgt_words == list(both.words)
 
 
@@ -561,7 +565,7 @@ def test_a_script_is_a_module(name, tmp_path):
 
 
 # A whole network, and words for each of its stages.
-LARGE = {"FollowDigit": 28_000}
+LARGE = {"FollowDigit": 28_000, "FollowSentence": 34_000}
 
 
 @pytest.mark.parametrize("name", widgets.__all__)

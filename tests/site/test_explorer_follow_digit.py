@@ -137,7 +137,7 @@ def test_every_stage_opens_with_its_numbers_formula_and_line(show):
         assert shown == pytest.approx(value, rel=0.06, abs=1e-9)
         said.add(page.locator(".of-stage .vitedu-panel-title").inner_text())
         assert page.locator(".formula").inner_text()
-        assert page.locator(".line code").inner_text()
+        assert page.locator(".code-line code").inner_text()
     # A block opens on the softmax, which is a step of its own as well.
     assert len(said) >= marks.count() - 3
     assert "softmax: 17 × 17, head 3 of block 2" in said

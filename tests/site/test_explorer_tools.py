@@ -18,11 +18,11 @@ from vitedu.data.photographs import ORIGINAL_VIT, photograph, preprocess
 from vitedu.pretrained.models import config_of, load_transformer, load_vit
 from vitedu.widgets import (
     FollowDigit,
+    FollowSentence,
     MaskEditor,
     NormAxes,
     PatchCutter,
     SoftmaxScaling,
-    Translator,
 )
 from vitedu.widgets.base import Explorer
 
@@ -285,7 +285,7 @@ def front_page() -> Explorer:
 
 def book_translator() -> Explorer:
     model, *_ = load_transformer(ROOT / "book/data/translator.safetensors")
-    return make_explorer(Translator, model, number=18_000_000, query=2)
+    return make_explorer(FollowSentence, model, number=18_000_000, step=2)
 
 
 def book_digits() -> Explorer:
@@ -308,13 +308,13 @@ def book_batch() -> Explorer:
 TOURS = {
     "attention plane": front_page,
     "follow digit": book_digits,
+    "follow sentence": book_translator,
     "mask editor": MAKERS["mask editor"],
     "model counter": MAKERS["model counter"],
     "norm axes": book_batch,
     "patch cutter": book_photograph,
     "positional encoding": MAKERS["positional encoding"],
     "softmax scaling": MAKERS["softmax scaling"],
-    "translator": book_translator,
 }
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # Without the row of the tour, and with what stands in fields.
@@ -325,7 +325,7 @@ SHOWN = """root => {
     ({ textContent }) => textContent);
   const fields = Array.from(root.querySelectorAll("input, select"),
     ({ value, ariaValueText }) => [value, ariaValueText]);
-  return [copy.textContent, ...cells, fields].join(" ");
+  return [copy.textContent, ...cells, ...fields.flat()].join(" ");
 }"""
 
 
@@ -364,7 +364,7 @@ def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
 
 
 def test_a_tour_is_given_where_its_sentences_are_true(show):
-    for name in ("attention plane", "translator"):
+    for name in ("attention plane", "follow sentence"):
         page = show(MAKERS[name]())
         expect(page.get_by_role("button", name="Start again")).to_be_visible()
         assert not page.get_by_role("button", name="Take the tour").count()

@@ -33,13 +33,13 @@ PAGES = {
     "norm-axes": "chapters/06-residuals-norms-feed-forward.html",
     "own-photograph": "chapters/20-real-vit.html",
     "reverse-trainer": "chapters/07-encoder.html",
-    "translator": "chapters/09-transformer.html",
     "decoding-steps": "chapters/10-decoding.html",
     "patch-cutter": "chapters/11-patches.html",
     "model-counter": "chapters/15-counting.html",
     "attention-distance": "chapters/16-looking-inside.html",
     "ask-patch": "chapters/20-real-vit.html",
     "follow-digit": "chapters/14-training-a-vit.html",
+    "follow-sentence": "chapters/09-transformer.html",
 }
 TWO_FRAMES = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done)))"""
@@ -227,7 +227,7 @@ def test_accessible_and_inside_the_window(show, name, theme, width):
 
 
 # A longer sentence, a table or a map more takes more room.
-GROWS = {"decoding steps", "reverse trainer", "translator", CLOSED}
+GROWS = {"decoding steps", "follow sentence", "reverse trainer", CLOSED}
 
 
 @pytest.mark.parametrize(
@@ -275,9 +275,9 @@ MARKS = {
         {"patch": 3},
         "Right 4 Right 5 Left 4 Up 4 Down 9 Down 14 Down 14 Right 14",
     ),
-    "translator": (
-        "[role=radio]",
-        {"query": 1},
+    "follow sentence": (
+        ".line.tgt [role=radio]",
+        {"step": 1},
         "Right 2 Right 2 Left 1 Home 0 Left 0 End 2",
     ),
 }

@@ -5,6 +5,7 @@ from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
 from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.follow_digit import FollowDigit
+from vitedu.widgets.follow_sentence import FollowSentence
 from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.model_counter import ModelCounter
@@ -14,7 +15,6 @@ from vitedu.widgets.patch_cutter import PatchCutter
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
-from vitedu.widgets.translator import Translator
 
 __all__ = [
     "AskPatch",
@@ -22,6 +22,7 @@ __all__ = [
     "AttentionPlane",
     "DecodingSteps",
     "FollowDigit",
+    "FollowSentence",
     "HeadViewer",
     "MaskEditor",
     "ModelCounter",
@@ -31,5 +32,4 @@ __all__ = [
     "PositionalEncoding",
     "ReverseTrainer",
     "SoftmaxScaling",
-    "Translator",
 ]

@@ -376,6 +376,7 @@ function setTraits(model, values) {
 // A number in about `digits` significant digits, as a person would write it.
 function tidy(number, digits = 3) {
   if (number === 0) return "0";
+  if (number === -Infinity) return "−∞";
   const size = Math.abs(number);
   if (size < 1e-3 || size >= 1e5) {
     const [mantissa, power] = number.toExponential(1).split("e");

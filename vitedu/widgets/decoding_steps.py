@@ -32,7 +32,7 @@ class DecodingSteps(TranslationExplorer):
         "transformer_model",
         "numeral_words",
         "translation",
-        "decoding_steps_search",
+        "translation_search",
         "decoding_steps_panels",
     )
     remembers = (

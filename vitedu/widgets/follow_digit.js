@@ -1,8 +1,5 @@
 // A digit, followed through every step of a Vision Transformer.
 
-// A norm in numbers, wherever it stands.
-const NORMED = "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}";
-
 const WORDS = {
   label: "Follow a digit through a Vision Transformer",
   field: "Drawing field",
@@ -41,8 +38,6 @@ const WORDS = {
     + "{own}.",
   block: "Block",
   head: "Head",
-  row: "Row",
-  column: "Column",
   // The first place of an axis, and the others, counted from 0 and from 1.
   places: {
     row: ["row {next}"], column: ["column {next}"], patch: ["patch {next}"],
@@ -51,13 +46,8 @@ const WORDS = {
     key: ["key of the class token", "key of patch {at}"],
     "class token": ["class token"], digit: ["digit {at}"],
   },
-  place: "{row}, {column}",
-  shape: "{rows} × {columns}",
   ofHead: ", head {head} of block {block}",
   ofBlock: ", block {block}",
-  computes: "in vitedu/{file}",
-  all: "All numbers of this row",
-  more: "… {count} more …",
   off: "Switch off",
   parts: {
     positions: "positions", scale: "the scale 1/√d", residuals: "residuals",
@@ -70,7 +60,6 @@ const WORDS = {
   without: "The whole network reads a {digit}, with {chance}.",
   looks: "In head {head} of block {block} the class token looks most at "
     + "patch {patch}, with a weight of {weight}.",
-  says: "{title}, {place}: {value}.",
   loading: "The network is on its way.",
   failed: "The network could not be loaded: {error}",
   stages: {
@@ -208,59 +197,10 @@ const WALK = [
 
 const TRAITS = ["digit", "picture", "stage", "block", "head", "row", "column",
   "off"];
-const SMALL = { terms: 4, shown: 2 };
 const HUES = {
   positions: "position", query: "query", key: "key", value: "value",
   logits: "class-token", answer: "class-token",
 };
-
-// "e^{x_i}" -> e, with x and i above.
-function formulaNodes(text) {
-  const nodes = [];
-  for (let rest = text; rest;) {
-    const mark = rest.search(/[_^]/);
-    if (mark < 0) return [...nodes, draft("span", { text: rest })];
-    if (mark) nodes.push(draft("span", { text: rest.slice(0, mark) }));
-    const [inner, after] = afterMark(rest.slice(mark + 1));
-    nodes.push(draft(rest[mark] === "_" ? "sub" : "sup", {},
-      ...formulaNodes(inner)));
-    rest = after;
-  }
-  return nodes;
-}
-
-// What a mark is about: one sign, or all between braces.
-function afterMark(text) {
-  if (text[0] !== "{") return [text[0], text.slice(1)];
-  let depth = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    depth += { "{": 1, "}": -1 }[text[i]] ?? 0;
-    if (!depth) return [text.slice(1, i), text.slice(i + 1)];
-  }
-  return [text.slice(1), ""];
-}
-
-// How a number came about, in these numbers.
-function workedText(words, { terms, factor, bias, numbers, words: kind }) {
-  const said = (number) => (Number.isInteger(number) ? String(number)
-    : number < 0 ? `(${tidy(number)})` : tidy(number));
-  if (!terms) {
-    return sentence(words[kind ?? "worked"], Object.fromEntries(
-      Object.entries(numbers).map(([name, number]) => [name, said(number)]),
-    ));
-  }
-  const product = ([a, b]) => `${said(a)} · ${said(b)}`;
-  const few = terms.length <= SMALL.terms + 1;
-  const left = few ? terms : terms.slice(0, SMALL.shown);
-  const sum = [
-    ...left.map(product),
-    ...(few ? [] : [sentence(WORDS.more, {
-      count: terms.length - SMALL.shown - 1,
-    }), product(terms.at(-1))]),
-    ...(bias === undefined ? [] : [said(bias)]),
-  ].join(" + ");
-  return factor === undefined ? sum : `(${sum}) · ${said(factor)}`;
-}
 
 function placeName(axis, at) {
   const names = WORDS.places[axis];
@@ -301,123 +241,40 @@ function stageStrip(layers, pick) {
     ...Object.keys(AFTER).map((stage) => ({ stage })),
   ];
   const pictures = stages.map(() => html("span", { class: "thumb" }));
-  const marks = stages.map(({ stage, block }, i) => html("div", {
-    class: "step", role: "radio",
-  }, pictures[i], html("span", { text: WORDS.stages[stage]?.title
-    ?? `${WORDS.block} ${block + 1}` })));
-  const root = html("div", {
-    class: "strip", role: "radiogroup", "aria-label": WORDS.strip,
-  }, ...marks);
-  choosable(root, marks, inLine(marks.length), (i) => pick(stages[i]));
+  const strip = stepStrip(WORDS.strip, stages.map(({ stage, block }, i) => ({
+    picture: pictures[i],
+    title: WORDS.stages[stage]?.title ?? `${WORDS.block} ${block + 1}`,
+  })), (i) => pick(stages[i]));
   function update(run, view) {
     const chosen = stages.findIndex(({ stage, block }) =>
       (stage === "block" ? view.stage in IN_BLOCK && block === view.block
         : stage === view.stage));
-    markChosen(marks, chosen, chosen);
+    strip.choose(chosen);
     stages.forEach(({ stage, block }, i) =>
       renew(pictures[i], thumbnail(run, stage, block)));
   }
-  return { root, update };
+  return { root: strip.root, update };
 }
 
 function blockSteps(pick) {
   const steps = Object.keys(IN_BLOCK);
-  const marks = steps.map((stage) => html("div", {
-    class: `step in-block ${HUES[stage] ?? ""}`, role: "radio",
-    text: WORDS.stages[stage].title,
-  }));
-  const root = html("div", {
-    class: "strip inner", role: "radiogroup", "aria-label": WORDS.insideAll,
-  }, ...marks);
-  choosable(root, marks, inLine(marks.length), (i) => pick(steps[i]));
-  function update({ stage }) {
-    const chosen = steps.indexOf(stage);
-    markChosen(marks, chosen, Math.max(0, chosen));
-  }
-  return { root, update };
+  const strip = stepStrip(WORDS.insideAll, steps.map((stage) =>
+    ({ title: WORDS.stages[stage].title })), (i) => pick(steps[i]));
+  const update = ({ stage }) => strip.choose(steps.indexOf(stage));
+  return { root: strip.root, update };
 }
 
-// A stage that is open: all of its numbers, and one of them in full.
-function stagePanel(choose) {
-  const title = titled("");
-  const text = noted("");
-  const grid = html("div", { class: "numbers", onclick: (event) => {
-    const box = grid.getBoundingClientRect();
-    choose({
-      row: Math.floor((event.clientY - box.y) / box.height * shown.rows),
-      column: Math.floor((event.clientX - box.x) / box.width * shown.columns),
-    });
-  } });
-  const formula = html("p", { class: "formula" });
-  const place = html("p", { class: "vitedu-panel-note" });
-  const worked = html("p", { class: "worked" });
-  const line = html("code");
-  const file = html("span", { class: "vitedu-panel-note" });
-  const list = html("p", { class: "listed" });
-  let shown = { rows: 1, columns: 1 };
-  const names = { row: "row", column: "column" };
-  const sliders = Object.fromEntries(["row", "column"].map((name) =>
-    [name, range({
-      label: WORDS[name], min: 1, max: 2, value: 1,
-      format: (at) => placeName(names[name], at - 1),
-      onInput: (at) => choose({ [name]: at - 1 }),
-    })]));
-  const details = html("details", {}, html("summary", { text: WORDS.all }),
-    list);
-  const root = panel("of-stage", title, text,
-    html("div", { class: "opened" },
-      html("div", {}, html("div", { class: "numbers-place" }, grid),
-        sliders.row.root, sliders.column.root),
-      html("div", {}, formula, place, worked,
-        html("p", { class: "line" }, line, file), details)));
-
-  function update(opened, { stage, block, head }) {
-    const words = WORDS.stages[stage];
-    const { matrix, axes, row, column, value, made } = opened;
-    shown = matrix;
-    [names.row, names.column] = axes;
-    const inHead = ["query", "key", "value", "scores", "softmax", "heads"];
-    const where = { block: block + 1, head: head + 1 };
-    const of = inHead.includes(stage) ? sentence(WORDS.ofHead, where)
-      : stage in IN_BLOCK ? sentence(WORDS.ofBlock, where) : "";
-    write(title, `${words.title}: ${sentence(WORDS.shape, matrix)}${of}`);
-    write(text, words.text);
-    root.style.setProperty("--hue",
-      `var(--c-${HUES[stage] ?? "text"})`);
-    const high = Math.min(40, 224 / matrix.rows);
-    grid.style.height = `${(high * matrix.rows).toFixed(1)}px`;
-    grid.style.maxWidth = `${(matrix.columns * Math.max(high, 26)).toFixed()}px`;
-    renew(grid, [draft("svg", {
-      viewBox: `0 0 ${matrix.columns} ${matrix.rows}`,
-      preserveAspectRatio: "none", "aria-hidden": "true",
-    }, signedSquares(matrix),
-    draft("rect", { class: "cross", y: row, width: matrix.columns,
-      height: 1 }),
-    draft("rect", { class: "cross", x: column, width: 1,
-      height: matrix.rows }))]);
-    for (const [name, at, most] of [["row", row, matrix.rows],
-      ["column", column, matrix.columns]]) {
-      sliders[name].setMax(Math.max(2, most));
-      sliders[name].input.disabled = most === 1;
-      sliders[name].set(at + 1);
-    }
-    renew(formula, formulaNodes(words.formula));
-    const named = {
-      row: placeName(axes[0], row), column: placeName(axes[1], column),
-    };
-    const there = sentence(WORDS.place, named);
-    write(place, there);
-    renew(worked, [...formulaNodes(workedText(words, made)),
-      draft("strong", { text: ` = ${tidy(value)}` })]);
-    write(line, CODE[stage][1]);
-    write(file, sentence(WORDS.computes, { file: CODE[stage][0] }));
-    write(list, Array.from(rowOf(matrix, row), (number) =>
-      tidy(number, 2)).join(", "));
-    return sentence(WORDS.says, {
-      title: words.title, place: there, value: tidy(value),
-    });
-  }
-  return { root, update };
+// What the panel of an open stage needs to know besides its numbers.
+function described(opened, { stage, block, head }) {
+  const inHead = ["query", "key", "value", "scores", "softmax", "heads"];
+  const where = { block: block + 1, head: head + 1 };
+  const [file, line] = CODE[stage];
+  return {
+    ...opened, file, line, words: WORDS.stages[stage], hue: HUES[stage],
+    of: inHead.includes(stage) ? sentence(WORDS.ofHead, where)
+      : stage in IN_BLOCK ? sentence(WORDS.ofBlock, where) : "",
+    names: opened.axes.map((axis) => (at) => placeName(axis, at)),
+  };
 }
 
 // Boxes for what can be switched off, at the block and the head shown.
@@ -621,7 +478,7 @@ function render({ model, el }) {
       most: tidy(weights[patch], 2), own: tidy(row[0], 2),
     }));
     const now = openStage(network.reader, run, view);
-    const said = opened.update(now, view);
+    const said = opened.update(described(now, view));
     frame.publish({ row: now.row, column: now.column, value: now.value });
     return [sentence(WORDS.looks, {
       ...where, patch: patch + 1, weight: tidy(weights[patch], 2),

@@ -82,6 +82,8 @@ class FollowDigit(Explorer):
     parts = (
         "choosing",
         "later",
+        "matrices",
+        "opened_stage",
         "follow_digit_maths",
         "follow_digit_ink",
         "follow_digit_stages",

@@ -1,41 +1,7 @@
 // A trained Vision Transformer that reads one digit: what vitedu/vit.py
-// computes, every stage kept. A matrix is {data, rows, columns}, row by row.
+// computes, every stage kept.
 
 const PICTURE = { side: 8, most: 16 };
-
-function zeros(rows, columns) {
-  return { data: new Float32Array(rows * columns), rows, columns };
-}
-
-function rowOf({ data, columns }, row) {
-  return data.subarray(row * columns, (row + 1) * columns);
-}
-
-function sumOf(a, b) {
-  const sum = zeros(a.rows, a.columns);
-  for (let i = 0; i < sum.data.length; i += 1) {
-    sum.data[i] = a.data[i] + b.data[i];
-  }
-  return sum;
-}
-
-function softmaxRows(scores) {
-  const weights = zeros(scores.rows, scores.columns);
-  for (let row = 0; row < scores.rows; row += 1) {
-    rowOf(weights, row).set(softmax(rowOf(scores, row)));
-  }
-  return weights;
-}
-
-// Some columns of a matrix, as those of one head.
-function columnsOf({ data, rows, columns }, first, count) {
-  const some = zeros(rows, count);
-  for (let row = 0; row < rows; row += 1) {
-    const from = row * columns + first;
-    some.data.set(data.subarray(from, from + count), row * count);
-  }
-  return some;
-}
 
 // Squares of `side` pixels, row by row, flattened.
 function cutPatches({ data, columns }, side) {
@@ -216,9 +182,4 @@ function makeReader(bytes, layout, config) {
     };
   }
   return { run, tensors, spread, config, headDim };
-}
-
-// Of the ten chances, the digit of the largest.
-function likeliest(chances) {
-  return chances.indexOf(Math.max(...chances));
 }

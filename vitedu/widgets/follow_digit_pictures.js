@@ -13,40 +13,6 @@ function inkSquares(ink, { gap = 0, side = 2 } = {}) {
   });
 }
 
-// A matrix as squares whose area is the size of a number; those of negative
-// numbers are pale.
-function signedSquares({ data, rows, columns }) {
-  let most = 0;
-  for (const number of data) most = Math.max(most, Math.abs(number));
-  const signs = [1, -1].map((sign) => Float32Array.from(data, (number) =>
-    Math.max(0, sign * number) / most || 0));
-  return draft("g", {},
-    draft("rect", { class: "paper", width: columns, height: rows }),
-    ...signs.map((part, i) => draft("path", {
-      class: i ? "negative" : "positive", d: filled(part, columns),
-    })));
-}
-
-// As `weightSquares`, without the places that hold nothing, from a corner on.
-// A full square takes the share `full` of its place.
-function filled(weights, columns, { x = 0, y = 0, cell = 1, full = 0.94 } = {}) {
-  let path = "";
-  weights.forEach((weight, i) => {
-    if (weight < 1e-3) return;
-    const side = cell * full * Math.sqrt(weight);
-    const left = x + (i % columns + 0.5) * cell - side / 2;
-    const top = y + (Math.floor(i / columns) + 0.5) * cell - side / 2;
-    const s = hundredths(side);
-    path += `M${hundredths(left)} ${hundredths(top)}h${s}v${s}h-${s}z`;
-  });
-  return path;
-}
-
-// Much quicker than toFixed().
-function hundredths(number) {
-  return Math.round(100 * number) / 100;
-}
-
 // Sixteen weights over the picture, a square for each patch, the largest full.
 function lookSquares(weights) {
   const across = Math.sqrt(weights.length);

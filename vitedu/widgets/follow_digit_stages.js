@@ -167,10 +167,6 @@ function headStage(name, third) {
   };
 }
 
-function pairs(a, b) {
-  return Array.from(a, (number, i) => [number, b[i]]);
-}
-
 function linearTerms({ tensors }, name, x, row, output) {
   const weight = tensors[`${name}.weight`]
     .subarray(output * x.columns, (output + 1) * x.columns);
@@ -185,18 +181,6 @@ function normed({ tensors, spread, config }, name, x, row, column) {
     eps: config.layer_norm_eps, gain: tensors[`${name}.weight`][column],
     shift: tensors[`${name}.bias`][column],
   } };
-}
-
-// Where the second is switched off, the first is all there is.
-function plus(a, b, row, column, both) {
-  const numbers = { a: rowOf(a, row)[column], b: rowOf(b, row)[column] };
-  return both ? { numbers } : { words: "alone", numbers };
-}
-
-function shared(scores, column) {
-  let total = 0;
-  for (const score of scores) total += Math.exp(score);
-  return { numbers: { x: scores[column], total } };
 }
 
 // All that can be said of a stage: its matrix, its axes, and how the number in

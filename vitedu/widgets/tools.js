@@ -65,8 +65,9 @@ function settingValue(facts, text) {
     }
     case "words": {
       const found = text ? text.split("_") : [];
-      const fits = found.every((one, at) =>
-        options.includes(one) && found.indexOf(one) === at);
+      const fits = found.length <= (high ?? Infinity)
+        && found.every((one, at) => options.includes(one)
+          && (facts.repeats || found.indexOf(one) === at));
       return fits ? found : undefined;
     }
     case "array":

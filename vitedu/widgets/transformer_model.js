@@ -85,26 +85,39 @@ function makeTransformer({ weights, layout, config }) {
     return x.map((number, i) => (number - mean) * shrink * gain[i] + shift[i]);
   }
 
-  // What enters a residual branch, and what leaves the sum behind it.
   const enter = (x, norm) => (config.norm_first ? normalise(x, norm) : x);
-  const leave = (x, y, norm) =>
-    (config.norm_first ? add(x, y) : normalise(add(x, y), norm));
 
+  // A residual branch keeps what came in, what enters it, the sum behind it
+  // and what leaves it.
+  function branch(x, norm, work) {
+    const inside = enter(x, norm);
+    const { out: added, ...kept } = work(inside);
+    const sum = add(x, added);
+    const out = config.norm_first ? sum : normalise(sum, norm);
+    return { x, norm, inside, ...kept, added, sum, out };
+  }
+
+  // A row of the table, as it is and in its size; its position; both together.
   function embed(side, id, position) {
     const name = `${side}_embed`;
-    const table = tensors[`${name}.tokens.weight`].data;
+    const row = tensors[`${name}.tokens.weight`].data
+      .subarray(id * width, (id + 1) * width);
     const grow = config.embedding_scale === "embedding" ? width ** 0.5 : 1;
+    const token = row.map((number) => number * grow);
+    const place = new Float32Array(width);
     const learned = tensors[`${name}.positions.weight`]?.data;
-    const x = new Float32Array(width);
-    for (let i = 0; i < width; i += 1) {
-      x[i] = table[id * width + i] * grow;
-      if (learned) x[i] += learned[position * width + i];
-      if (config.positions === "sinusoidal") {
+    if (learned) {
+      place.set(learned.subarray(position * width, (position + 1) * width));
+    }
+    if (config.positions === "sinusoidal") {
+      for (let i = 0; i < width; i += 1) {
         const angle = position / 10000 ** ((i - (i % 2)) / width);
-        x[i] += i % 2 ? Math.cos(angle) : Math.sin(angle);
+        place[i] = i % 2 ? Math.cos(angle) : Math.sin(angle);
       }
     }
-    return normalise(x, `${name}.norm`);
+    const placed = add(token, place);
+    return { row, grow, token, place, placed,
+      out: normalise(placed, `${name}.norm`) };
   }
 
   const query = (x, name) => linear(x, `${name}.qkv`, 0, inner);
@@ -113,53 +126,61 @@ function makeTransformer({ weights, layout, config }) {
     return { k: both.subarray(0, inner), v: both.subarray(inner) };
   }
 
-  // One query looks at tokens whose keys and values are known; `weights` has
-  // a row for each head.
+  // One query looks at tokens whose keys and values are known; `scores` and
+  // `weights` have a row for each head.
   function attend(q, seen, name) {
     const mixed = new Float32Array(heads * valueDim);
-    const rows = [];
+    const [scores, rows] = [[], []];
     for (let head = 0; head < heads; head += 1) {
       const at = head * keyDim;
-      const row = softmax(seen.map(({ k }) => {
-        let score = 0;
-        for (let i = at; i < at + keyDim; i += 1) score += q[i] * k[i];
-        return score * scale;
-      }));
+      const score = seen.map(({ k }) => {
+        let sum = 0;
+        for (let i = at; i < at + keyDim; i += 1) sum += q[i] * k[i];
+        return sum * scale;
+      });
+      const row = softmax(score);
       seen.forEach(({ v }, key) => {
         for (let i = head * valueDim; i < (head + 1) * valueDim; i += 1) {
           mixed[i] += row[key] * v[i];
         }
       });
+      scores.push(score);
       rows.push(row);
     }
-    return { out: linear(mixed, `${name}.proj`), weights: rows };
+    return { q, scores, weights: rows, mixed,
+      out: linear(mixed, `${name}.proj`) };
   }
 
   function feedForward(x, block, norm) {
-    const hidden = linear(enter(x, norm), `${block}.mlp.fc1`).map(activate);
-    return leave(x, linear(hidden, `${block}.mlp.fc2`), norm);
+    return branch(x, `${block}.${norm}`, (inside) => {
+      const hidden = linear(inside, `${block}.mlp.fc1`);
+      const active = hidden.map(activate);
+      return { hidden, active, out: linear(active, `${block}.mlp.fc2`) };
+    });
   }
 
-  // Reads a sentence of ids. `maps[layer][head][query]` is a row of weights;
-  // `memory[layer]` has what each block of the decoder reads.
+  // Reads a sentence of ids. `blocks[layer]` has what attention and
+  // feed-forward network did at each token; `memory[layer]`, what each block
+  // of the decoder reads.
   function encode(ids) {
-    let xs = ids.map((id, position) => embed("src", id, position));
-    const maps = layers.map((layer) => {
+    const embedded = ids.map((id, position) => embed("src", id, position));
+    let xs = embedded.map(({ out }) => out);
+    const blocks = layers.map((layer) => {
       const block = `encoder.blocks.${layer}`;
-      const inside = xs.map((x) => enter(x, `${block}.norm1`));
-      const seen = inside.map((x) => keyAndValue(x, `${block}.attn`));
-      const looks = inside.map((x) =>
-        attend(query(x, `${block}.attn`), seen, `${block}.attn`));
-      xs = xs.map((x, i) => feedForward(
-        leave(x, looks[i].out, `${block}.norm1`), block, `${block}.norm2`,
-      ));
-      return Array.from({ length: heads }, (_, head) =>
-        looks.map(({ weights: rows }) => rows[head]));
+      const name = `${block}.attn`;
+      const seen = xs.map((x) =>
+        keyAndValue(enter(x, `${block}.norm1`), name));
+      const attention = xs.map((x) => branch(x, `${block}.norm1`, (inside) =>
+        attend(query(inside, name), seen, name)));
+      const forward = attention.map(({ out }) =>
+        feedForward(out, block, "norm2"));
+      xs = forward.map(({ out }) => out);
+      return { attention, seen, forward };
     });
     const outputs = xs.map((x) => normalise(x, "encoder.norm"));
     const memory = layers.map((layer) => outputs.map((x) =>
       keyAndValue(x, `decoder.blocks.${layer}.cross_attn`)));
-    return { maps, memory };
+    return { embedded, blocks, outputs, memory };
   }
 
   // Before the first token.
@@ -167,31 +188,29 @@ function makeTransformer({ weights, layout, config }) {
 
   // Reads one more token of the target sentence. `past` is `nothing`, or what
   // the step before gave; it stays as it is, so that several sentences can go
-  // on from it. `own` and `cross` are rows of weights by [layer][head].
+  // on from it. `blocks[layer]` has what the three branches did.
   function step(memory, past, id) {
-    let x = embed("tgt", id, past[0].length);
-    const own = [];
-    const cross = [];
-    const now = layers.map((layer) => {
+    const embedded = embed("tgt", id, past[0].length);
+    let x = embedded.out;
+    const blocks = layers.map((layer) => {
       const block = `decoder.blocks.${layer}`;
       const [self, other] = [`${block}.attn`, `${block}.cross_attn`];
-      const inside = enter(x, `${block}.norm1`);
-      const seen = [...past[layer], keyAndValue(inside, self)];
-      const before = attend(query(inside, self), seen, self);
-      x = leave(x, before.out, `${block}.norm1`);
-      const across = attend(
-        query(enter(x, `${block}.norm2`), other), memory[layer], other,
-      );
-      x = leave(x, across.out, `${block}.norm2`);
-      x = feedForward(x, block, `${block}.norm3`);
-      own.push(before.weights);
-      cross.push(across.weights);
-      return seen;
+      let seen;
+      const decoder = branch(x, `${block}.norm1`, (inside) => {
+        seen = [...past[layer], keyAndValue(inside, self)];
+        return attend(query(inside, self), seen, self);
+      });
+      const cross = branch(decoder.out, `${block}.norm2`, (inside) =>
+        attend(query(inside, other), memory[layer], other));
+      const forward = feedForward(cross.out, block, "norm3");
+      x = forward.out;
+      return { decoder, cross, forward, seen };
     });
-    const logits = linear(normalise(x, "decoder.norm"), "generator");
+    const last = normalise(x, "decoder.norm");
     const shrink = config.embedding_scale === "logits" ? width ** -0.5 : 1;
-    return { logits: logits.map((logit) => logit * shrink),
-      past: now, own, cross };
+    const logits = linear(last, "generator").map((logit) => logit * shrink);
+    return { logits, past: blocks.map(({ seen }) => seen), embedded, blocks,
+      last, shrink };
   }
-  return { config, encode, step, nothing };
+  return { config, tensors, scale, encode, step, nothing };
 }

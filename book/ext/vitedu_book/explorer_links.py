@@ -9,6 +9,7 @@ The build stops at an explorer, a setting or a value that is not there.
 """
 
 import json
+import math
 import re
 from functools import cache
 from typing import Any
@@ -180,9 +181,9 @@ def is_offered(facts: Facts, text: str) -> bool:
             return None not in found and found == sorted({*found})
         case "words":
             parts = text.split("_") if text else []
-            return {*parts} <= {*facts["options"]} and len(parts) == len(
-                {*parts}
-            )
+            known = {*parts} <= {*facts["options"]}
+            once = facts.get("repeats") or len(parts) == len({*parts})
+            return known and once and len(parts) <= facts.get("high", math.inf)
         case "array":
             whole = facts["dtype"] != "float32"
             one = {"low": 0, "high": 1} | facts

@@ -1,4 +1,4 @@
-"""Translator in the browser: its words, its maps, its field."""
+"""FollowSentence in the browser: words, time, choices, stages, tree."""
 
 import re
 from itertools import product
@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from explorers import translator as make
+from explorers import follow_sentence as make
 from mounted import (
     accessibility_faults,
     each_look,
@@ -21,7 +21,7 @@ from translators import SEARCH, TGT, make_model, source, trained_model
 
 from vitedu.analysis.attention_maps import capture_attention
 from vitedu.data.numerals import chinese_numeral, english_numeral
-from vitedu.decoding.search import greedy_search
+from vitedu.decoding.search import beam_search, greedy_search
 
 CHAPTER = "chapters/09-transformer.html"
 NUMBER = 87
@@ -31,8 +31,15 @@ def field(page: Page) -> Locator:
     return page.get_by_label("Number, 0 to 99,999,999", exact=True)
 
 
-def token(page: Page, place: int) -> Locator:
-    return page.get_by_role("radio").nth(place)
+def written(page: Page, place: int) -> Locator:
+    """Return a word that the model writes, without the beginning."""
+    return page.locator(".line.tgt [role=radio]").nth(place)
+
+
+def chance(page: Page, word: str) -> Locator:
+    return page.locator(".chance").filter(
+        has=page.locator(".word", has_text=re.compile(f"^{word}$"))
+    )
 
 
 def words(number: int) -> list[str]:
@@ -107,7 +114,7 @@ def test_the_maps_are_those_of_the_model(show):
     page = show(make())
     for kind, layer in product(names, (1, 0)):
         heads = maps[names[kind].format(layer)][0].numpy()
-        choices = {"1": heads[0], "2": heads[1], "mean of all": heads.mean(0)}
+        choices = {"1": heads[0], "2": heads[1]}
         page.get_by_label("Attention", exact=True).select_option(kind)
         page.get_by_label("Block", exact=True).select_option(str(layer + 1))
         for label, expected in choices.items():
@@ -116,7 +123,7 @@ def test_the_maps_are_those_of_the_model(show):
                 explorer_of(page),
                 attention=kind,
                 layer=layer,
-                head={"1": 0, "2": 1}.get(label, -1),
+                head=int(label) - 1,
             )
             if kind == "decoder":
                 expected = expected[np.tril_indices(len(expected))]
@@ -127,9 +134,9 @@ def test_the_maps_are_those_of_the_model(show):
 
 def test_bars_stand_above_the_tokens_that_are_looked_at(show):
     page = show(make(attention="decoder"))
-    token(page, 2).click()
-    expect_published(explorer_of(page), query=2)
-    row = published(explorer_of(page))["row"]
+    written(page, 2).click()
+    expect_published(explorer_of(page), step=2)
+    row = published(explorer_of(page))["looks"]
     assert len(row) == 3
     assert sum(row) == pytest.approx(1)
     told = page.locator(".map").get_attribute("aria-label")
@@ -146,13 +153,192 @@ def test_bars_stand_above_the_tokens_that_are_looked_at(show):
 def test_the_rows_of_the_map_choose_too(show):
     page = show(make())
     page.locator(".map-row").nth(1).click()
-    expect_published(explorer_of(page), query=1)
-    expect(token(page, 1)).to_have_attribute("aria-checked", "true")
+    expect_published(explorer_of(page), step=1)
+    expect(written(page, 1)).to_have_attribute("aria-checked", "true")
     mark, row = (
         page.locator(name).bounding_box()
         for name in (".map-mark", ".map-row >> nth=1")
     )
     assert mark["y"] == pytest.approx(row["y"], abs=1)
+
+
+def test_signs_are_chosen_where_they_look(show):
+    page = show(make(attention="encoder"))
+    signs = page.locator(".line.src [role=radio]")
+    signs.nth(1).click()
+    expect_published(explorer_of(page), row=1)
+    expect(page.locator(".vitedu-reading")).to_contain_text("At sign 2, “十”")
+    page.get_by_label("Attention", exact=True).select_option("cross")
+    expect(signs).to_have_count(0)
+
+
+def test_one_goes_forward_and_back_in_time(show):
+    page = show(make(number=26))
+    explorer = explorer_of(page)
+    steps = page.get_by_label("Word", exact=True)
+    count = page.locator(".line.tgt [role=radio]").count()
+    assert count > 2
+    for step in range(count):
+        expect_published(explorer, step=step)
+        expect(steps).to_have_attribute(
+            "aria-valuetext", re.compile(f"{step + 1} of {count}")
+        )
+        # What is open belongs to the step: as many rows as words were read.
+        title = page.locator(".of-stage .vitedu-panel-title")
+        expect(title).to_contain_text(f"softmax: {step + 1} × ")
+        expect(page.locator(".token-later")).to_have_count(count - 1 - step)
+        page.get_by_role("button", name="Later", exact=True).press("Enter")
+    expect_published(explorer, step=count - 1)
+    page.get_by_role("button", name="Earlier", exact=True).click()
+    expect_published(explorer, step=count - 2)
+    steps.press("Home")
+    expect_published(explorer, step=0)
+
+
+@torch.no_grad()
+def following(number: int, ids: list[int]) -> torch.Tensor:
+    """Return the library's chances of each word after these."""
+    logits = trained_model()(source(number), torch.tensor([[1, *ids]]))
+    return logits[0, -1].softmax(dim=-1)
+
+
+def test_the_chances_of_the_next_word_are_those_of_the_library(show):
+    page = show(make(number=48, step=1))
+    ids = published(explorer_of(page))["tokens"]
+    expected = following(48, ids[:1])
+    best = [one for one in expected.argsort(descending=True).tolist() if one]
+    names = [TGT.words[one - 3] if one > 2 else "end" for one in best[:6]]
+    expect(page.locator(".chance .word")).to_have_text(names)
+    levels = page.locator(".chance .level").evaluate_all(
+        "all => all.map((one) => Number(/[(](.*)[)]/.exec("
+        "one.style.transform)[1]))"
+    )
+    np.testing.assert_allclose(levels, expected[best[:6]], atol=1e-3)
+    expect(page.locator(".chance[aria-pressed=true]")).to_have_count(1)
+
+
+def test_a_forced_word_leads_the_translation_elsewhere_and_back(show):
+    page = show(make(number=48))
+    explorer = explorer_of(page)
+    first = published(explorer)
+    other = page.locator(".chance[aria-pressed=false] .word").first
+    word = other.inner_text()
+    other.click()
+    expect_published(explorer, begins=word, step=0)
+    expect(chance(page, word)).to_have_attribute("aria-pressed", "true")
+    shown = published(explorer)
+    # What follows is the likeliest after the forced word, each time.
+    ids = shown["tokens"]
+    assert ids != first["tokens"]
+    for step in range(1, len(ids)):
+        chances = following(48, ids[:step])
+        chances[0] = 0
+        assert chances.argmax() == ids[step]
+        logs = shown["logProbs"]
+        expected = chances[ids[step]].log().item()
+        assert logs[step] == pytest.approx(expected, abs=1e-3)
+    expect(page.locator(".token-forced")).to_have_text(word)
+    # Another word later keeps what was forced before.
+    written(page, 1).click()
+    chance(page, "end").click()
+    expect_published(explorer, begins=f"{word} end", text=word, step=1)
+    page.get_by_role("button", name="Let the model choose again").click()
+    expect_published(explorer, begins="")
+    assert published(explorer)["tokens"] == first["tokens"]
+    # Another number is translated without it.
+    written(page, 0).click()
+    expect_published(explorer, step=0)
+    chance(page, word).click()
+    field(page).fill("12")
+    expect_published(explorer, number=12, begins="", step=0)
+
+
+def test_a_beam_finds_what_the_library_finds_and_grows_a_tree(show):
+    page = show(make(number=96, method="beam", beam_size=3))
+    explorer = explorer_of(page)
+    steps = []
+    found = beam_search(
+        trained_model(), source(96), beam_size=3, record=steps.append, **SEARCH
+    )
+    assert published(explorer)["tokens"] == found.best[0].tolist()
+    slider = page.get_by_label("Word", exact=True)
+    boxes = page.locator(".tree .box:not(.dropped)")
+    before = 0
+    for step in range(len(steps)):
+        expect_published(explorer, step=step)
+        alive = len(steps[step + 1].prefixes) if step + 1 < len(steps) else 0
+        label = page.locator(".tree svg").get_attribute("aria-label")
+        kept = re.search("Kept: (.*?)[.] Ended", label)[1]
+        assert kept.count("“") == alive
+        assert boxes.count() > before
+        before = boxes.count()
+        assert page.locator(".tree .twig").count() == (
+            page.locator(".tree .box").count()
+        )
+        slider.press("ArrowRight")
+    best = page.locator(".tree .box.best .word")
+    names = [*TGT.decode(found.best[0]), "end"]
+    expect(best).to_have_text(names)
+    page.get_by_label("How it chooses").select_option("greedy")
+    expect(page.locator(".tree")).to_be_hidden()
+
+
+def test_draws_with_a_seed_can_be_repeated(show):
+    page = show(make(number=96, method="sample", temperature=3.0))
+    explorer = explorer_of(page)
+    sentences = []
+    for seed in range(6):
+        expect_published(explorer, seed=seed)
+        expect(page.locator(".seed")).to_have_text(f"Seed {seed}")
+        sentences.append(published(explorer)["tokens"])
+        page.get_by_role("button", name="Draw again").click()
+    assert len({str(one) for one in sentences}) > 2
+    again = show(make(number=96, method="sample", temperature=3.0, seed=4))
+    assert published(explorer_of(again))["tokens"] == sentences[4]
+    # The colder, the likelier is the likeliest.
+    cold = show(make(number=96, method="sample", temperature=0.1, seed=4))
+    greedy = greedy_search(trained_model(), source(96), **SEARCH)
+    assert published(explorer_of(cold))["tokens"] == greedy.best[0].tolist()
+
+
+def number_of(text: str) -> float:
+    """Return the number that a person would have written so."""
+    text = text.replace("−", "-").replace("-∞", "-inf")
+    return float(
+        text.replace(" × 10", "e").translate(
+            str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+        )
+    )
+
+
+def test_every_stage_opens_with_its_numbers_formula_and_line(show):
+    page = show(make(number=26, step=2, column=1))
+    explorer = explorer_of(page)
+    names = set()
+
+    def look() -> None:
+        worked = page.locator(".worked").inner_text()
+        value = float(published(explorer)["value"])
+        shown = number_of(worked.rsplit("= ", 1)[1])
+        assert shown == pytest.approx(value, rel=0.06, abs=1e-9)
+        assert page.locator(".formula").inner_text()
+        assert page.locator(".code-line code").inner_text()
+        names.add(page.locator(".of-stage .vitedu-panel-title").inner_text())
+
+    strip = page.locator(".strip:not(.inner) [role=radio]")
+    for i in range(strip.count()):
+        strip.nth(i).click()
+        expect(strip.nth(i)).to_have_attribute("aria-checked", "true")
+        look()
+        steps = page.locator(".strip.inner [role=radio]:visible")
+        block = re.match("(Enc|Dec)oder", strip.nth(i).inner_text())
+        for at in range(steps.count() if block else 0):
+            steps.nth(at).click()
+            expect(steps.nth(at)).to_have_attribute("aria-checked", "true")
+            expect(page.locator(".inner [aria-checked=true]")).to_have_count(1)
+            look()
+    # 14 steps in a block of the encoder, 24 in one of the decoder.
+    assert len(names) == 8 + 2 * (14 + 24)
 
 
 def test_what_is_no_number_gets_a_kind_word(show):
@@ -234,8 +420,8 @@ def test_accessible_and_inside_the_window(show, theme, width):
     # 24 columns shrink a little on a phone; the letters stay legible.
     for kind, least in (("cross", 1), ("decoder", 0.85)):
         page.get_by_label("Attention", exact=True).select_option(kind)
-        token(page, 3).click()
-        expect_published(explorer_of(page), attention=kind, query=3)
+        written(page, 3).click()
+        expect_published(explorer_of(page), attention=kind, step=3)
         field(page).fill("1x")
         expect_accessible_and_inside(page)
         scale = page.locator(".map").evaluate("map => map.getScreenCTM().a")
@@ -245,25 +431,25 @@ def test_accessible_and_inside_the_window(show, theme, width):
 def test_the_chapter_translates_what_is_typed(open_page):
     page = open_page(CHAPTER)
     start_explorers(page)
-    translator = page.locator(".vitedu-translator")
+    translator = page.locator(".vitedu-follow-sentence")
     reading = translator.locator(".vitedu-reading")
     field(page).press("ControlOrMeta+a")
     page.keyboard.type("304")
     expect(reading).to_contain_text(
         "三百零四 becomes “three hundred and four”, which is right. "
-        "While it writes token 1, “three” "
+        "While it writes word 1, “three” "
     )
     expect(reading).to_contain_text("head 1 of block 1 looks most at sign")
-    row = published(translator)["row"]
+    row = published(translator)["looks"]
     translator.get_by_label("Head", exact=True).press("ArrowDown")
     expect(reading).to_contain_text("head 2 of block 1 looks most at sign")
-    assert published(translator)["row"] != row
+    assert published(translator)["looks"] != row
 
 
 def test_what_follows_stays_where_it_is_while_one_types(open_page):
     page = open_page(CHAPTER)
     start_explorers(page)
-    translator = page.locator(".vitedu-translator")
+    translator = page.locator(".vitedu-follow-sentence")
     translator.get_by_label("Attention", exact=True).select_option("cross")
     heights = set()
     for number in (1, 12, 123, 1234, 12345):

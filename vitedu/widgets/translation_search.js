@@ -62,23 +62,25 @@ function outOfReach(found, size, logProb, divisor) {
 // What the model says of one number: `after` tells what may follow a prefix,
 // {logProbs, past}. That does not depend on the search; the model is asked once.
 function writerOf(translator, number) {
-  const { memory } = translator.read([...chineseNumeral(number)]);
+  const encoded = translator.read([...chineseNumeral(number)]);
   const known = new Map();
   function after({ ids, past }) {
     const key = ids.join();
     if (!known.has(key)) {
-      known.set(key, translator.next(memory, past, ids.at(-1)));
+      known.set(key, translator.next(encoded.memory, past, ids.at(-1)));
     }
     return known.get(key);
   }
   const nothing = { ids: [MARKS.bos], logProb: 0, past: translator.nothing };
-  return { number, nothing, after, maxLength: translator.maxLength };
+  return { number, encoded, nothing, after,
+    maxLength: translator.maxLength };
 }
 
 // A step is {alive, candidates, found, cost}: the prefixes, what may follow
 // with its fate, what is finished after it, tokens read by the decoder so far.
+// The sentence may be made to begin with the ids `begins`.
 function search(writer, how) {
-  const { method, temperature, seed } = how;
+  const { method, temperature, seed, begins = [] } = how;
   const beam = method === "beam";
   const size = beam ? how.size : 1;
   const alpha = beam ? how.alpha : 0;
@@ -96,9 +98,12 @@ function search(writer, how) {
     const ranked = rankCandidates(
       alive, next, method === "sample" ? temperature : undefined,
     );
-    const choice = beam ? chooseBeam(ranked, ends, size)
-      : chooseOne(ranked, ends,
-        method === "sample" ? draw(ranked, random()) : ranked[0]);
+    const forced = begins[length - 1];
+    const choice = forced !== undefined
+      ? chooseOne(ranked, ends, ranked.find(({ id }) => id === forced))
+      : beam ? chooseBeam(ranked, ends, size)
+        : chooseOne(ranked, ends,
+          method === "sample" ? draw(ranked, random()) : ranked[0]);
     found = [...found, ...choice.finished.map((one) => ({
       ids: one.ids.slice(1), logProb: one.logProb,
       score: one.logProb / lengthDivisor(length, alpha),

@@ -10,7 +10,7 @@ const widthOf = (words) =>
   MARGIN + Math.max(...words.map((word) =>
     [...word].reduce((sum, sign) => sum + (sign > "\u2e80" ? 12 : LETTER), 0)));
 
-function translatorMap(pick) {
+function attentionMap(pick) {
   const root = html("div", { class: "map-place" });
   const lines = [];
   root.addEventListener("click", ({ target }) => {
@@ -52,5 +52,5 @@ function translatorMap(pick) {
     }))))]);
     lines.splice(0, Infinity, ...root.querySelectorAll(".map-row"));
   }
-  return { root, show, dispose: onRest(root, lines, pick) };
+  return { root, show };
 }

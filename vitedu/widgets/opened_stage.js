@@ -1,0 +1,192 @@
+// A stage of a network that is open: a strip of steps leads to it, its numbers
+// are squares, and one of them is worked out.
+
+// A norm in numbers, wherever it stands.
+const NORMED = "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}";
+
+const OPENED = {
+  axes: ["Row", "Column"],
+  place: "{row}, {column}",
+  shape: "{rows} × {columns}",
+  computes: "in vitedu/{file}",
+  all: "All numbers of this row",
+  more: "… {count} more …",
+  says: "{title}, {place}: {value}.",
+};
+// Of a sum of products: with how many it is written out, and how many are
+// written otherwise, besides the last.
+const FEW = { terms: 4, shown: 2 };
+
+// "e^{x_i}" -> e, with x and i above.
+function formulaNodes(text) {
+  const nodes = [];
+  for (let rest = text; rest;) {
+    const mark = rest.search(/[_^]/);
+    if (mark < 0) return [...nodes, draft("span", { text: rest })];
+    if (mark) nodes.push(draft("span", { text: rest.slice(0, mark) }));
+    const [inner, after] = afterMark(rest.slice(mark + 1));
+    nodes.push(draft(rest[mark] === "_" ? "sub" : "sup", {},
+      ...formulaNodes(inner)));
+    rest = after;
+  }
+  return nodes;
+}
+
+// What a mark is about: one sign, or all between braces.
+function afterMark(text) {
+  if (text[0] !== "{") return [text[0], text.slice(1)];
+  let depth = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    depth += { "{": 1, "}": -1 }[text[i]] ?? 0;
+    if (!depth) return [text.slice(1, i), text.slice(i + 1)];
+  }
+  return [text.slice(1), ""];
+}
+
+// How a number came about, in these numbers.
+function workedText(words, { terms, factor, bias, numbers, words: kind }) {
+  const said = (number) => (Number.isInteger(number) ? String(number)
+    : number < 0 ? `(${tidy(number)})` : tidy(number));
+  if (!terms) {
+    return sentence(words[kind ?? "worked"], Object.fromEntries(
+      Object.entries(numbers).map(([name, number]) => [name, said(number)]),
+    ));
+  }
+  const product = ([a, b]) => `${said(a)} · ${said(b)}`;
+  const few = terms.length <= FEW.terms + 1;
+  const left = few ? terms : terms.slice(0, FEW.shown);
+  const sum = [
+    ...left.map(product),
+    ...(few ? [] : [sentence(OPENED.more, {
+      count: terms.length - FEW.shown - 1,
+    }), product(terms.at(-1))]),
+    ...(bias === undefined ? [] : [said(bias)]),
+  ].join(" + ");
+  return factor === undefined ? sum : `(${sum}) · ${said(factor)}`;
+}
+
+// A matrix as squares whose area is the size of a number; those of negative
+// numbers are pale. What is hidden, -Infinity, is left out.
+function signedSquares({ data: all, rows, columns }) {
+  const data = all.map((number) => (Number.isFinite(number) ? number : 0));
+  let most = 0;
+  for (const number of data) most = Math.max(most, Math.abs(number));
+  const signs = [1, -1].map((sign) => Float32Array.from(data, (number) =>
+    Math.max(0, sign * number) / most || 0));
+  return draft("g", {},
+    draft("rect", { class: "paper", width: columns, height: rows }),
+    ...signs.map((part, i) => draft("path", {
+      class: i ? "negative" : "positive", d: filled(part, columns),
+    })));
+}
+
+// As `weightSquares`, without the places that hold nothing, from a corner on.
+// A full square takes the share `full` of its place.
+function filled(weights, columns, { x = 0, y = 0, cell = 1, full = 0.94 } = {}) {
+  let path = "";
+  weights.forEach((weight, i) => {
+    if (weight < 1e-3) return;
+    const side = cell * full * Math.sqrt(weight);
+    const left = x + (i % columns + 0.5) * cell - side / 2;
+    const top = y + (Math.floor(i / columns) + 0.5) * cell - side / 2;
+    const s = hundredths(side);
+    path += `M${hundredths(left)} ${hundredths(top)}h${s}v${s}h-${s}z`;
+  });
+  return path;
+}
+
+// Much quicker than toFixed().
+function hundredths(number) {
+  return Math.round(100 * number) / 100;
+}
+
+// Steps in a line of which one is open; each has a `title`, and may have a
+// `picture` above it.
+function stepStrip(label, steps, pick) {
+  const marks = steps.map(({ title, picture }) => html("div", {
+    class: picture ? "step" : "step in-block", role: "radio",
+  }, ...(picture ? [picture] : []), html("span", { text: title })));
+  const root = html("div", {
+    class: steps[0].picture ? "strip" : "strip inner",
+    role: "radiogroup", "aria-label": label,
+  }, ...marks);
+  choosable(root, marks, inLine(marks.length), pick);
+  const choose = (at) => markChosen(marks, at, Math.max(0, at));
+  return { root, choose };
+}
+
+// `choose` gets {row, column} of the number that the reader picks.
+function stagePanel(choose) {
+  const title = titled("");
+  const text = noted("");
+  const grid = html("div", { class: "numbers", onclick: (event) => {
+    const box = grid.getBoundingClientRect();
+    choose({
+      row: Math.floor((event.clientY - box.y) / box.height * shown.rows),
+      column: Math.floor((event.clientX - box.x) / box.width * shown.columns),
+    });
+  } });
+  const formula = html("p", { class: "formula" });
+  const place = html("p", { class: "vitedu-panel-note" });
+  const worked = html("p", { class: "worked" });
+  const code = html("code");
+  const source = html("span", { class: "vitedu-panel-note" });
+  const list = html("p", { class: "listed" });
+  let shown = { rows: 1, columns: 1 };
+  let nameOf = [String, String];
+  const sliders = ["row", "column"].map((name, axis) => range({
+    label: OPENED.axes[axis], min: 1, max: 2, value: 1,
+    format: (at) => nameOf[axis](at - 1),
+    onInput: (at) => choose({ [name]: at - 1 }),
+  }));
+  const details = html("details", {}, html("summary", { text: OPENED.all }),
+    list);
+  const root = panel("of-stage", title, text,
+    html("div", { class: "opened" },
+      html("div", {}, html("div", { class: "numbers-place" }, grid),
+        ...sliders.map((slider) => slider.root)),
+      html("div", {}, formula, place, worked,
+        html("p", { class: "code-line" }, code, source), details)));
+
+  // `names` has a function for each axis that names a place; `of` says where
+  // in the network the stage is. Returns what is to be said of the number.
+  function update({
+    matrix, row, column, value, made, words, of, hue, names, file, line,
+  }) {
+    shown = matrix;
+    nameOf = names;
+    write(title, `${words.title}: ${sentence(OPENED.shape, matrix)}${of}`);
+    write(text, words.text);
+    root.style.setProperty("--hue", `var(--c-${hue ?? "text"})`);
+    const high = Math.min(40, 224 / matrix.rows);
+    grid.style.height = `${(high * matrix.rows).toFixed(1)}px`;
+    grid.style.maxWidth = `${(matrix.columns * Math.max(high, 26)).toFixed()}px`;
+    renew(grid, [draft("svg", {
+      viewBox: `0 0 ${matrix.columns} ${matrix.rows}`,
+      preserveAspectRatio: "none", "aria-hidden": "true",
+    }, signedSquares(matrix),
+    draft("rect", { class: "cross", y: row, width: matrix.columns,
+      height: 1 }),
+    draft("rect", { class: "cross", x: column, width: 1,
+      height: matrix.rows }))]);
+    [[row, matrix.rows], [column, matrix.columns]].forEach(([at, most], i) => {
+      sliders[i].setMax(Math.max(2, most));
+      sliders[i].input.disabled = most === 1;
+      sliders[i].set(at + 1);
+    });
+    renew(formula, formulaNodes(words.formula));
+    const there = sentence(OPENED.place,
+      { row: names[0](row), column: names[1](column) });
+    write(place, there);
+    renew(worked, [...formulaNodes(workedText(words, made)),
+      draft("strong", { text: ` = ${tidy(value)}` })]);
+    write(code, line);
+    write(source, sentence(OPENED.computes, { file }));
+    write(list, Array.from(rowOf(matrix, row), (number) =>
+      tidy(number, 2)).join(", "));
+    return sentence(OPENED.says, {
+      title: words.title, place: there, value: tidy(value),
+    });
+  }
+  return { root, update };
+}
