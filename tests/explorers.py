@@ -9,7 +9,7 @@ from einops import rearrange
 from translators import make_explorer, trained_model
 
 from vitedu.book.asked_patches import asked_patches
-from vitedu.book.followed_digits import followed_digits
+from vitedu.book.followed_digits import digits_to_shuffle, followed_digits
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
 from vitedu.patches import patchify
@@ -18,6 +18,7 @@ from vitedu.widgets import (
     AskPatch,
     AttentionDistance,
     AttentionPlane,
+    BagOfPatches,
     DecodingSteps,
     FollowDigit,
     FollowSentence,
@@ -28,7 +29,9 @@ from vitedu.widgets import (
     OwnPhotograph,
     PatchCutter,
     PositionalEncoding,
+    Reach,
     ReverseTrainer,
+    Ring,
     SoftmaxScaling,
 )
 
@@ -78,11 +81,11 @@ def attention_distance(prefix: int = 1, **changes) -> AttentionDistance:
     return AttentionDistance(**usual | changes)
 
 
-def digit_model() -> VisionTransformer:
+def digit_model(**config) -> VisionTransformer:
     """Make one of 3 blocks and 3 heads whose weights all count."""
     sizes = {"d_model": 12, "d_ff": 20, "num_layers": 3, "num_heads": 3}
     torch.manual_seed(0)
-    model = VisionTransformer(ViTConfig.digits(**sizes))
+    model = VisionTransformer(ViTConfig.digits(**sizes | config))
     with torch.no_grad():
         for weight in model.parameters():
             weight += 0.3 * torch.randn_like(weight)
@@ -96,6 +99,19 @@ def followed() -> dict[str, Any]:
 
 def follow_digit(**changes) -> FollowDigit:
     return FollowDigit(**followed() | changes)
+
+
+def bag_model() -> VisionTransformer:
+    return digit_model(positions="none", num_layers=2)
+
+
+@cache
+def shuffled() -> dict[str, Any]:
+    return digits_to_shuffle(digit_model(), bag_model())
+
+
+def bag_of_patches(**changes) -> BagOfPatches:
+    return BagOfPatches(**shuffled() | changes)
 
 
 def head_viewer(**changes) -> HeadViewer:
@@ -162,6 +178,7 @@ MAKERS = {
     "ask patch": ask_patch,
     "attention distance": attention_distance,
     "attention plane": AttentionPlane,
+    "bag of patches": bag_of_patches,
     "decoding steps": decoding_steps,
     "follow digit": follow_digit,
     "follow sentence": follow_sentence,
@@ -172,6 +189,8 @@ MAKERS = {
     "own photograph": own_photograph,
     "patch cutter": patch_cutter,
     "positional encoding": PositionalEncoding,
+    "reach": Reach,
     "reverse trainer": reverse_trainer,
+    "ring": Ring,
     "softmax scaling": SoftmaxScaling,
 }

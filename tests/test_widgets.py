@@ -116,6 +116,11 @@ WRONG_PARTS = {
         ({"key_points": np.full((7, 2), 5)}, r"key_points .* \[-4, 4\]"),
         ({"value_points": np.full((7, 2), -4.5)}, r"value_points .* \[-4, 4"),
     ],
+    "bag of patches": [
+        ({"labels": [3]}, "labels must have one entry for each of the .* 1$"),
+        ({"bag_reads": [3]}, "bag_reads must have one entry for"),
+        ({"samples": np.zeros((2, 8, 7), "u1")}, r"samples .*\(2, 8, 7\)"),
+    ],
     "follow digit": [
         ({"labels": [3]}, "labels must have one entry for each of the .* 1$"),
         ({"answers": np.ones((1, 10))}, "answers must have one entry for"),
@@ -204,6 +209,10 @@ WRONG_PARTS = {
     "positional encoding": [
         ({"length": 20, "other": 20}, "other must lie below length=20"),
     ],
+    "ring": [
+        ({"gradients": np.full((8, 8), 100)}, r"lie in \[-99, 99\], got 100"),
+        ({"gradients": np.zeros((8, 7), "i4")}, r"gradients .*\(8, 7\)"),
+    ],
     "follow sentence": [
         ({"src_words": SRC.words[1:]}, "src_words must be the 15 words"),
         ({"tgt_words": ["a"]}, r"tgt_words must be the 32 words.* got 1"),
@@ -239,6 +248,12 @@ WRONG_VIEWS = {
         ("row", 4, r"row must lie in \[0, 3\], got 4"),
         ("column", 3, r"column must lie in \[0, 2\], got 3"),
         ("dots", "average", "dots must be 'image' without mean_distance"),
+    ],
+    "bag of patches": [
+        ("digit", 60, r"digit must lie in \[0, \d+\], got 60"),
+        ("picture", np.full((8, 8), 17, "u1"), r"lie in \[0, 16\], got 17"),
+        ("swapped", np.arange(15, dtype="u1"), r"must have the axes \(16\)"),
+        ("swapped", np.zeros(16, "u1"), r"hold each of 0 to 15 once, got \[0"),
     ],
     "follow digit": [
         ("block", 3, r"block must lie in \[0, 2\], got 3"),
@@ -364,6 +379,7 @@ def test_unknown_arguments_are_refused(name):
 MADE_OF = {
     "ask patch": "photographs later settings",
     "attention distance": "maps images steps image_names",
+    "bag of patches": "later networks samples labels bag_reads",
     "follow digit": "later layout config samples labels answers",
     "head viewer": "weights tokens",
     "mask editor": "tokens",
@@ -371,6 +387,7 @@ MADE_OF = {
     "own photograph": "network",
     "patch cutter": "image patch_sizes",
     "follow sentence": "weights src_words tgt_words layout config",
+    "ring": "gradients",
 }
 
 
@@ -409,6 +426,7 @@ def test_what_an_explorer_is_made_of_cannot_be_exchanged(name):
             {"dots": "image"},
         ),
         ("decoding steps", {}, {"method": "greedy", "step": 0}),
+        ("bag of patches", {}, {"digit": 0, "seed": 1, "positions": False}),
         ("follow digit", {}, {"digit": 0, "stage": "pixels", "off": []}),
         ("head viewer", {}, {"layer": 0, "query": 2, "heads": [0, 1, 2]}),
         (

@@ -12,11 +12,13 @@ from pages import ROOT
 from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
-from vitedu.book.followed_digits import followed_digits
+from benchmarks.digit_bag import WEIGHTS
+from vitedu.book.followed_digits import digits_to_shuffle, followed_digits
 from vitedu.data.digits import digits
 from vitedu.data.photographs import ORIGINAL_VIT, photograph, preprocess
 from vitedu.pretrained.models import config_of, load_transformer, load_vit
 from vitedu.widgets import (
+    BagOfPatches,
     FollowDigit,
     FollowSentence,
     MaskEditor,
@@ -305,8 +307,15 @@ def book_batch() -> Explorer:
     return NormAxes(ink.numpy())
 
 
+def bag_of_chapter_12() -> Explorer:
+    models = (load_vit(path, config_of(path)) for path in WEIGHTS.values())
+    start = {"digit": 3, "seed": 7, "kept": True}
+    return BagOfPatches(**digits_to_shuffle(*models), **start)
+
+
 TOURS = {
     "attention plane": front_page,
+    "bag of patches": bag_of_chapter_12,
     "follow digit": book_digits,
     "follow sentence": book_translator,
     "mask editor": MAKERS["mask editor"],
@@ -314,6 +323,8 @@ TOURS = {
     "norm axes": book_batch,
     "patch cutter": book_photograph,
     "positional encoding": MAKERS["positional encoding"],
+    "reach": MAKERS["reach"],
+    "ring": MAKERS["ring"],
     "softmax scaling": MAKERS["softmax scaling"],
 }
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")

@@ -27,6 +27,8 @@ each_that_is_open = pytest.mark.parametrize(
 PAGES = {
     "attention-plane": "book/index.html",
     "positional-encoding": "chapters/02-positional-encoding.html",
+    "reach": "chapters/01-why-attention.html",
+    "ring": "chapters/19-scaling-out.html",
     "softmax-scaling": "chapters/03-scaled-dot-product-attention.html",
     "mask-editor": "chapters/04-masking.html",
     "head-viewer": "chapters/05-multi-head-attention.html",
@@ -38,6 +40,7 @@ PAGES = {
     "model-counter": "chapters/15-counting.html",
     "attention-distance": "chapters/16-looking-inside.html",
     "ask-patch": "chapters/20-real-vit.html",
+    "bag-of-patches": "chapters/12-class-token-and-positions.html",
     "follow-digit": "chapters/14-training-a-vit.html",
     "follow-sentence": "chapters/09-transformer.html",
 }
@@ -227,7 +230,13 @@ def test_accessible_and_inside_the_window(show, name, theme, width):
 
 
 # A longer sentence, a table or a map more takes more room.
-GROWS = {"decoding steps", "follow sentence", "reverse trainer", CLOSED}
+GROWS = {
+    "decoding steps",
+    "follow sentence",
+    "reverse trainer",
+    "ring",
+    CLOSED,
+}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a page needs to follow a digit through a Vision Transformer."""
+"""What a page needs to run Vision Transformers on handwritten digits."""
 
 from dataclasses import asdict
 from typing import Any
@@ -49,34 +49,88 @@ def followed_digits(model: VisionTransformer) -> dict[str, Any]:
         ValueError: A config that asks for more than that of
             `ViTConfig.digits` in other sizes; weights that are not rounded.
     """
-    require.instance("model", model, VisionTransformer)
-    _check(model.config)
-    sent = page_weights(model)
+    sent = _sent("model", model)
     data = digits()
-    training = model.training
-    answers = model.eval()(data.test_images).softmax(dim=-1)
-    model.train(training)
+    answers = _answers(model, data)
     shown = _shown(answers.argmax(dim=-1), data.test_labels)
-    return {
-        "weights": sent["weights"].astype("<f2").tobytes(),
-        "layout": sent["layout"],
-        "config": sent["config"] | {"mean": data.mean, "std": data.std},
+    return sent | {
         "samples": _ink(data, shown),
         "labels": data.test_labels[shown].tolist(),
         "answers": answers[shown].numpy(),
     }
 
 
-def _check(config: ViTConfig) -> None:
-    usual = asdict(
-        ViTConfig.digits(**{name: getattr(config, name) for name in _FREE})
+@torch.inference_mode()
+def digits_to_shuffle(
+    placed: VisionTransformer, bag: VisionTransformer
+) -> dict[str, Any]:
+    """Return keyword arguments of the explorer `BagOfPatches`.
+
+    With the networks go test images to start from: of each digit the first
+    that both read right, and up to four that only the one with positions
+    does.
+
+    Args:
+        placed: A network for the digits, as `rounded_to_half` makes it.
+        bag: One without positions.
+
+    Raises:
+        TypeError: Either is no VisionTransformer.
+        ValueError: A config that asks for more than that of
+            `ViTConfig.digits` in other sizes, or for positions in `bag`;
+            weights that are not rounded.
+    """
+    sent = {
+        "with": _sent("placed", placed),
+        "without": _sent("bag", bag, positions="none"),
+    }
+    weights = [one.pop("weights") for one in sent.values()]
+    for place in sent["without"]["layout"].values():
+        place[0] += len(weights[0]) // 2
+    data = digits()
+    said, bag_said = (
+        _answers(model, data).argmax(dim=-1) for model in (placed, bag)
     )
+    known = torch.where(said == data.test_labels)[0]
+    shown = known[_shown(bag_said[known], data.test_labels[known])].tolist()
+    return {
+        "weights": b"".join(weights),
+        "networks": sent,
+        "samples": _ink(data, shown),
+        "labels": data.test_labels[shown].tolist(),
+        "bag_reads": bag_said[shown].tolist(),
+    }
+
+
+def _sent(name: str, model: VisionTransformer, **usual: Any) -> dict[str, Any]:
+    """Return a network as a page takes it."""
+    require.instance(name, model, VisionTransformer)
+    _check(name, model.config, usual)
+    sent, data = page_weights(model), digits()
+    return sent | {
+        "weights": sent["weights"].astype("<f2").tobytes(),
+        "config": sent["config"] | {"mean": data.mean, "std": data.std},
+    }
+
+
+def _answers(model: VisionTransformer, data: Digits) -> torch.Tensor:
+    training = model.training
+    answers = model.eval()(data.test_images).softmax(dim=-1)
+    model.train(training)
+    return answers
+
+
+def _check(name: str, config: ViTConfig, special: dict[str, Any]) -> None:
+    free = {field: getattr(config, field) for field in _FREE}
+    usual = asdict(ViTConfig.digits(**free | special))
     others = [
-        name for name, value in asdict(config).items() if value != usual[name]
+        field
+        for field, value in asdict(config).items()
+        if value != usual[field]
     ]
     if others:
         raise ValueError(
-            "model must have the config of ViTConfig.digits, sizes aside, "
+            f"{name} must have the config of ViTConfig.digits, sizes aside, "
             f"got others in {', '.join(others)}"
         )
 

@@ -3,6 +3,7 @@
 from vitedu.widgets.ask_patch import AskPatch
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
+from vitedu.widgets.bag_of_patches import BagOfPatches
 from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.follow_digit import FollowDigit
 from vitedu.widgets.follow_sentence import FollowSentence
@@ -13,13 +14,16 @@ from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.own_photograph import OwnPhotograph
 from vitedu.widgets.patch_cutter import PatchCutter
 from vitedu.widgets.positional_encoding import PositionalEncoding
+from vitedu.widgets.reach import Reach
 from vitedu.widgets.reverse_trainer import ReverseTrainer
+from vitedu.widgets.ring import Ring
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
 
 __all__ = [
     "AskPatch",
     "AttentionDistance",
     "AttentionPlane",
+    "BagOfPatches",
     "DecodingSteps",
     "FollowDigit",
     "FollowSentence",
@@ -30,6 +34,8 @@ __all__ = [
     "OwnPhotograph",
     "PatchCutter",
     "PositionalEncoding",
+    "Reach",
     "ReverseTrainer",
+    "Ring",
     "SoftmaxScaling",
 ]

@@ -208,30 +208,6 @@ function placeName(axis, at) {
     { at, next: at + 1 });
 }
 
-function sampleButtons(samples, labels, answers, pick) {
-  const buttons = labels.map((label, i) => {
-    const misread = likeliest(answers[i]) !== label;
-    return html("button", {
-      type: "button", class: misread ? "sample misread" : "sample",
-      "aria-label": sentence(misread ? WORDS.misread : WORDS.sample,
-        { label }),
-      title: sentence(misread ? WORDS.misread : WORDS.sample, { label }),
-      onclick: () => pick(i),
-    });
-  });
-  buttons.forEach((root, i) => renew(root, [draft("svg", {
-    viewBox: "0 0 8 8", "aria-hidden": "true",
-  }, ...inkSquares(samples[i]))]));
-  const root = html("div", {
-    class: "samples", role: "group", "aria-label": WORDS.samples,
-  }, ...buttons);
-  function update(chosen) {
-    buttons.forEach((one, i) =>
-      put(one, "aria-pressed", String(i === chosen)));
-  }
-  return { root, update };
-}
-
 // The stages in a line, each with a small picture.
 function stageStrip(layers, pick) {
   const stages = [
@@ -308,29 +284,11 @@ function switches(set) {
   return { root, update };
 }
 
-// Loads the network once somebody asks for it.
-function networkOf(model, ready, failed) {
-  let asked = false;
-  const network = { reader: null, ask };
-  function ask() {
-    if (asked) return;
-    asked = true;
-    later(model, "weights").then((bytes) => {
-      network.reader = makeReader(
-        bytes, model.get("layout"), model.get("config"));
-      ready();
-    }).catch((error) => {
-      asked = false;
-      failed(error);
-    });
-  }
-  return network;
-}
-
 function render({ model, el }) {
   const small = model.get("small");
   const { num_layers: layers, num_heads: heads } = model.get("config");
   const frame = explorer(el, "follow-digit", WORDS.label);
+  frame.root.classList.add("vitedu-reads-digit");
   const samples = inRows(decodeArray(model.get("samples")).data,
     PICTURE.side ** 2);
   const answers = inRows(decodeArray(model.get("answers")).data, 10);
@@ -338,7 +296,9 @@ function render({ model, el }) {
     answers[sample] && percent(answers[sample][digit]) === chance);
   const tools = makeTools(frame, model, { tour: isWalked ? WALK : [] });
   const set = (traits) => setTraits(model, traits);
-  const network = networkOf(model, () => redraw(), (error) => {
+  const make = (bytes) =>
+    makeReader(bytes, model.get("layout"), model.get("config"));
+  const network = networkOf(model, make, () => redraw(), (error) => {
     put(frame.root, "aria-busy", "false");
     frame.read(sentence(WORDS.failed, { error: error.message }));
   });
@@ -348,8 +308,14 @@ function render({ model, el }) {
     set({ digit: -1, picture: encodeArray(
       { data: ink, shape: [PICTURE.side, PICTURE.side] }, "uint8") }));
   const bars = chanceBars();
-  const chips = sampleButtons(samples, model.get("labels"), answers,
-    (digit) => set({ digit }));
+  const labels = model.get("labels");
+  const misread = labels.map((label, i) => likeliest(answers[i]) !== label);
+  const chips = sampleButtons({
+    label: WORDS.samples, images: samples, marked: misread,
+    names: labels.map((label, i) =>
+      sentence(misread[i] ? WORDS.misread : WORDS.sample, { label })),
+    pick: (digit) => set({ digit }),
+  });
   const strip = stageStrip(layers, ({ stage, block }) => set(
     stage !== "block" ? { stage } : { block,
       stage: model.get("stage") in IN_BLOCK ? model.get("stage") : "softmax" },

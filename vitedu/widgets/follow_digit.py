@@ -86,6 +86,7 @@ class FollowDigit(Explorer):
         "opened_stage",
         "follow_digit_maths",
         "follow_digit_ink",
+        "digit_parts",
         "follow_digit_stages",
         "follow_digit_pictures",
         "follow_digit_drawing",

@@ -1,18 +1,5 @@
 // What the explorer that follows a digit draws: functions of numbers.
 
-// Pixels with ink from 0 to 16, as squares of one unit.
-function inkSquares(ink, { gap = 0, side = 2 } = {}) {
-  return Array.from(ink, (pixel, i) => {
-    const [row, column] = [Math.floor(i / PICTURE.side), i % PICTURE.side];
-    return draft("rect", {
-      class: "ink", width: 1, height: 1,
-      x: column + gap * Math.floor(column / side),
-      y: row + gap * Math.floor(row / side),
-      "fill-opacity": pixel / PICTURE.most,
-    });
-  });
-}
-
 // Sixteen weights over the picture, a square for each patch, the largest full.
 function lookSquares(weights) {
   const across = Math.sqrt(weights.length);
@@ -22,36 +9,6 @@ function lookSquares(weights) {
     class: "look", transform: `scale(${PICTURE.side / across})`,
     d: filled(shares, across),
   });
-}
-
-// The ten chances. Where parts are off, a line marks what the whole network
-// gives.
-function chanceBars() {
-  const bars = Array.from({ length: 10 }, (_, digit) => {
-    const level = html("span", { class: "level" });
-    const mark = html("span", { class: "whole" });
-    const number = html("span", { class: "number" });
-    return { level, mark, number, root: html("li", {},
-      html("span", { class: "digit", text: digit }),
-      html("span", { class: "track" }, level, mark), number) };
-  });
-  const root = html("ol", { class: "bars" }, ...bars.map((bar) => bar.root));
-  function update(chances, whole) {
-    bars.forEach((bar, digit) => {
-      const chance = chances?.[digit];
-      const isFirst = chances && digit === likeliest(chances);
-      put(bar.root, "class", isFirst ? "bar first" : "bar");
-      bar.level.style.transform = `scaleX(${chance ?? 0})`;
-      bar.mark.hidden = !whole;
-      if (whole) bar.mark.style.left = `${100 * whole[digit]}%`;
-      write(bar.number, chances ? percent(chance) : "");
-    });
-  }
-  return { root, update };
-}
-
-function percent(chance) {
-  return `${(100 * chance).toFixed(chance > 0.0995 || chance < 5e-4 ? 0 : 1)} %`;
 }
 
 // What each layer would answer: a row for each, a column for each digit.

@@ -1,0 +1,171 @@
+"""What the explorer of shuffled patches computes, against `vitedu`."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from explorers import bag_model, digit_model, shuffled
+from helpers import refuses
+from javascript import numbers, run
+
+from benchmarks.digit_bag import WEIGHTS
+from vitedu.book.followed_digits import digits_to_shuffle
+from vitedu.book.page_weights import rounded_to_half
+from vitedu.config import ViTConfig
+from vitedu.data.digits import digits
+from vitedu.patches import patchify, unpatchify
+from vitedu.pretrained.models import config_of, load_vit
+from vitedu.training.loop import accuracy
+from vitedu.vit import VisionTransformer
+
+SCRIPTS = "matrices follow_digit_maths digit_parts bag_of_patches_maths"
+READERS = """const read = makeReaders(
+  new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
+  sent.networks);
+"""
+DATA = digits()
+# What the explorer calls them, and whether their answers hang on the order.
+NETWORKS = ("with", "without")
+
+
+@cache
+def kept() -> dict[str, VisionTransformer]:
+    return dict(
+        zip(
+            NETWORKS,
+            (load_vit(path, config_of(path)) for path in WEIGHTS.values()),
+            strict=True,
+        )
+    )
+
+
+def in_page(code: str, parts: dict, **given):
+    sent = {name: parts[name] for name in ("weights", "networks")}
+    return run(
+        SCRIPTS,
+        f"(() => {{ {READERS} return {code}; }})()",
+        sent=sent,
+        **given,
+    )
+
+
+def reordered(images: torch.Tensor, order: list[int]) -> torch.Tensor:
+    return unpatchify(patchify(images, 2)[:, order], 2, (4, 4))
+
+
+def test_a_shuffle_moves_the_patches_as_the_library_does():
+    ink = np.arange(64, dtype="u1")
+    found = run(
+        SCRIPTS,
+        """seeds.map((seed) => {
+          const order = shuffleOf(seed);
+          return [order, shuffledInk(ink, order)];
+        })""",
+        ink=ink,
+        seeds=list(range(100)),
+    )
+    orders = [tuple(order) for order, _ in found]
+    assert orders[0] == tuple(range(16))
+    assert len(set(orders)) == 100
+    picture = torch.tensor(ink).double().view(1, 1, 8, 8)
+    for order, moved in found:
+        assert sorted(order) == list(range(16))
+        np.testing.assert_array_equal(
+            numbers(moved, 1, 1, 8, 8), reordered(picture, order)
+        )
+
+
+def test_swaps_by_hand_come_after_the_shuffle():
+    swapped = np.arange(16, dtype="u1")
+    swapped[[2, 11]] = 11, 2
+    order, shuffle, twice = run(
+        SCRIPTS,
+        "[orderOf(7, swapped), shuffleOf(7), orderOf(7, swapped.fill(3))]",
+        swapped=swapped,
+    )
+    assert order == [shuffle[place] for place in swapped]
+    # An address that names a patch twice swaps nothing.
+    assert twice == shuffle
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@torch.no_grad()
+def test_the_page_reads_digits_to_shuffle_as_the_library_does(network):
+    model = {"with": digit_model, "without": bag_model}[network]()
+    images = DATA.test_images[:5]
+    order, found = in_page(
+        """[shuffleOf(4), images.map((ink) =>
+          read[network](shuffledInk(ink, shuffleOf(4))))]""",
+        shuffled(),
+        network=network,
+        images=(DATA.pixels(images) * 16).flatten(1).tolist(),
+    )
+    expected = model(reordered(images, order)).softmax(dim=-1)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+TALLY = """(() => {
+  const tally = makeTally(read[network], ink);
+  while (tally.step());
+  return [tally, Array.from({ length: BAG.orders }, (_, i) =>
+    shuffleOf(i + 1))];
+})()"""
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@torch.no_grad()
+def test_what_it_answers_in_many_orders(network):
+    image = DATA.test_images[DATA.test_labels == 3][:1]
+    tally, orders = in_page(
+        TALLY,
+        digits_to_shuffle(*kept().values()),
+        network=network,
+        ink=(DATA.pixels(image) * 16).flatten().tolist(),
+    )
+    model = kept()[network]
+    images = torch.cat([reordered(image, order) for order in orders])
+    chances = model(images).softmax(dim=-1)
+    counts = torch.bincount(chances.argmax(dim=-1), minlength=10)
+    most = (chances - model(image).softmax(dim=-1)).abs().max()
+    assert tally["read"] == len(orders) == 200
+    assert tally["counts"] == counts.tolist()
+    assert tally["most"] == pytest.approx(most.item(), abs=1e-6)
+    if network == "without":
+        assert counts.max() == 200
+        assert tally["most"] < 1e-6
+
+
+def test_the_kept_networks_read_as_the_chapter_says():
+    right = {
+        name: accuracy(model, DATA.test_images, DATA.test_labels)
+        for name, model in kept().items()
+    }
+    assert right["with"] > 0.95
+    assert 0.69 < right["without"] < 0.76
+
+
+def test_the_samples_show_every_digit_and_what_the_bag_misreads():
+    found = digits_to_shuffle(*kept().values())
+    labels, read = (np.array(found[name]) for name in ("labels", "bag_reads"))
+    assert labels[read == labels].tolist() == list(range(10))
+    assert (read != labels).sum() == 4
+    images = torch.tensor(found["samples"] / 16).float()[:, None]
+    said = {
+        name: model((images - DATA.mean) / DATA.std).argmax(dim=-1).tolist()
+        for name, model in kept().items()
+    }
+    assert said == {"with": labels.tolist(), "without": read.tolist()}
+
+
+def test_networks_that_the_page_cannot_run_are_refused():
+    placed, bag = digit_model(), bag_model()
+    with refuses(ValueError, "others in positions"):
+        digits_to_shuffle(placed, placed)
+    with refuses(ValueError, "others in positions"):
+        digits_to_shuffle(bag, bag)
+    with refuses(TypeError, "placed must be"):
+        digits_to_shuffle(None, bag)
+    other = VisionTransformer(ViTConfig.digits(num_registers=1))
+    with refuses(ValueError, "others in num_registers"):
+        digits_to_shuffle(rounded_to_half(other), bag)

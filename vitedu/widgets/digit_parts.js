@@ -1,0 +1,84 @@
+// What the explorers share that show a handwritten digit and what a network
+// reads in it.
+
+// Pixels with ink from 0 to 16, as squares of one unit.
+function inkSquares(ink, { gap = 0, side = 2 } = {}) {
+  return Array.from(ink, (pixel, i) => {
+    const [row, column] = [Math.floor(i / PICTURE.side), i % PICTURE.side];
+    return draft("rect", {
+      class: "ink", width: 1, height: 1,
+      x: column + gap * Math.floor(column / side),
+      y: row + gap * Math.floor(row / side),
+      "fill-opacity": pixel / PICTURE.most,
+    });
+  });
+}
+
+// The ten chances. Where parts are off, a line marks what the whole network
+// gives.
+function chanceBars() {
+  const bars = Array.from({ length: 10 }, (_, digit) => {
+    const level = html("span", { class: "level" });
+    const mark = html("span", { class: "whole" });
+    const number = html("span", { class: "number" });
+    return { level, mark, number, root: html("li", {},
+      html("span", { class: "digit", text: digit }),
+      html("span", { class: "track" }, level, mark), number) };
+  });
+  const root = html("ol", { class: "bars" }, ...bars.map((bar) => bar.root));
+  function update(chances, whole) {
+    bars.forEach((bar, digit) => {
+      const chance = chances?.[digit];
+      const isFirst = chances && digit === likeliest(chances);
+      put(bar.root, "class", isFirst ? "bar first" : "bar");
+      bar.level.style.transform = `scaleX(${chance ?? 0})`;
+      bar.mark.hidden = !whole;
+      if (whole) bar.mark.style.left = `${100 * whole[digit]}%`;
+      write(bar.number, chances ? percent(chance) : "");
+    });
+  }
+  return { root, update };
+}
+
+function percent(chance) {
+  return `${(100 * chance).toFixed(chance > 0.0995 || chance < 5e-4 ? 0 : 1)} %`;
+}
+
+// Buttons for images; `names` says what each shows, `marked` which of them get
+// a red frame.
+function sampleButtons({ label, images, names, marked, pick }) {
+  const buttons = images.map((ink, i) => html("button", {
+    type: "button", class: marked[i] ? "sample misread" : "sample",
+    "aria-label": names[i], title: names[i], onclick: () => pick(i),
+  }));
+  buttons.forEach((root, i) => renew(root, [draft("svg", {
+    viewBox: "0 0 8 8", "aria-hidden": "true",
+  }, ...inkSquares(images[i]))]));
+  const root = html("div", {
+    class: "samples", role: "group", "aria-label": label,
+  }, ...buttons);
+  function update(chosen) {
+    buttons.forEach((one, i) =>
+      put(one, "aria-pressed", String(i === chosen)));
+  }
+  return { root, update };
+}
+
+// Loads the weights once somebody asks for them, and makes of their bytes what
+// reads a digit.
+function networkOf(model, make, ready, failed) {
+  let asked = false;
+  const network = { reader: null, ask };
+  function ask() {
+    if (asked) return;
+    asked = true;
+    later(model, "weights").then((bytes) => {
+      network.reader = make(bytes);
+      ready();
+    }).catch((error) => {
+      asked = false;
+      failed(error);
+    });
+  }
+  return network;
+}

@@ -1,0 +1,182 @@
+// Which inputs can reach an output, through which layers, at what price.
+
+const WORDS = {
+  label: "How far layers reach",
+  kind: "Kind of layer",
+  kinds: {
+    convolution: "windows", "dilated convolution": "windows with gaps",
+    recurrent: "recurrent", attention: "attention",
+  },
+  num_tokens: "Tokens",
+  window: "Tokens in a window",
+  num_layers: "Layers",
+  place: "Output",
+  d_model: "d_model",
+  title: "What reaches the output",
+  note: "Inputs are below, outputs above. Filled dots reach the ringed "
+    + "output; the thick line comes from the farthest. Tap a column to ring "
+    + "its output.",
+  table: "The four kinds compared",
+  head: {
+    kind: "layer", sees: "sees", path: "path", steps: "steps",
+    operations: "operations",
+  },
+  tableNote: "Sees: tokens that reach the output after these layers. Path: "
+    + "from token 1 to the output, in steps of the state or in layers. Steps: "
+    + "those that wait for one another, in a layer. Operations: in millions, "
+    + "in a layer, without projections.",
+  reading: "After {layers}, output {place} depends on {sees} of {tokens} "
+    + "tokens{range}. {first} A layer takes {operations} million operations.",
+  range: ", {from} to {to}",
+  layers: ["{layers} layer", "{layers} layers"],
+  out: "Token 1 is out of reach: it would take {path} layers.",
+  near: "Token 1 is the output's own.",
+  reaches: {
+    attention: "Token 1 is one move away.",
+    recurrent: "Token 1 is {path} moves away, one after the other.",
+    other: "Token 1 is within reach, since {path} layers are enough.",
+  },
+};
+
+const TOUR = [
+  ["Four layers with windows of 3 let output 25 see 9 tokens, 17 to 25. What "
+    + "was said before that cannot change it, however long one trains.",
+  {}],
+  ["Wider windows of 7 reach all 25 tokens, and a layer takes 1.43 million "
+    + "operations.",
+  { window: 7 }],
+  ["Windows of 3 with gaps get as far with 3 layers, for the 0.614 million "
+    + "operations of the narrow ones.",
+  { kind: "dilated convolution", num_layers: 3 }],
+  ["A recurrent network needs one layer only. But its 24 moves must follow "
+    + "one another.",
+  { kind: "recurrent", num_layers: 1 }],
+  ["Attention reaches all 25 tokens in 1 layer. So short a sequence costs "
+    + "it 0.160 million operations, less than any other.",
+  { kind: "attention", num_layers: 1 }],
+  ["With 64 tokens of width 16 it is the dearest of all, at 0.262 million. "
+    + "Pairs grow with the square of the length.",
+  { kind: "attention", num_layers: 1, num_tokens: 64, d_model: 16 }],
+];
+
+const REACH_TRAITS =
+  ["kind", "num_tokens", "window", "num_layers", "place", "d_model"];
+
+const millions = (operations) => tidy(operations / 1e6);
+
+// A row for each kind; that of the picture is marked.
+function kindsTable() {
+  const names = Object.keys(WORDS.head);
+  const rows = REACH_KINDS.map((kind) => {
+    const cells = names.slice(1).map(() => html("td"));
+    return { kind, cells, root: html("tr", {},
+      html("th", { scope: "row", text: WORDS.kinds[kind] }), ...cells) };
+  });
+  const root = html("table", {},
+    html("caption", { class: "vitedu-hidden", text: WORDS.table }),
+    html("thead", {}, html("tr", {}, ...names.map((name) =>
+      html("th", { scope: "col", text: WORDS.head[name] })))),
+    html("tbody", {}, ...rows.map((row) => row.root)));
+  function update(stack) {
+    for (const { kind, cells, root: row } of rows) {
+      const found = reachNumbers({ ...stack, kind });
+      put(row, "class", kind === stack.kind ? "chosen" : "");
+      names.slice(1).forEach((name, i) => write(cells[i],
+        name === "operations" ? millions(found[name]) : found[name]));
+    }
+  }
+  return { root, update };
+}
+
+function reachSentence(stack, reach, found) {
+  const { kind, place, layers } = stack;
+  const from = reach.sees[0].indexOf(true) + 1;
+  const to = reach.sees[0].lastIndexOf(true) + 1;
+  const first = !reach.sees[0][0] ? WORDS.out
+    : place === 0 ? WORDS.near : WORDS.reaches[kind] ?? WORDS.reaches.other;
+  return sentence(WORDS.reading, {
+    layers: sentence(WORDS.layers[Number(layers > 1)], { layers }),
+    place: place + 1, sees: found.sees, tokens: stack.tokens,
+    range: from < to ? sentence(WORDS.range, { from, to }) : "",
+    first: sentence(first, found), operations: millions(found.operations),
+  });
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "reach", WORDS.label);
+  const tools = makeTools(frame, model, { tour: TOUR });
+  const set = (name) => (value) => setTraits(model, { [name]: value });
+  const schema = model.get("_schema");
+  const slider = (name, more = {}) => range({
+    label: WORDS[name], min: schema[name].low, max: schema[name].high,
+    value: model.get(name), format: String, onInput: set(name), ...more,
+  });
+  const kind = select({
+    label: WORDS.kind, options: Object.entries(WORDS.kinds),
+    value: model.get("kind"), onInput: set("kind"),
+  });
+  const sliders = {
+    num_layers: slider("num_layers"), window: slider("window"),
+    num_tokens: slider("num_tokens"), place: slider("place"),
+    d_model: slider("d_model", { log: true, step: 16 }),
+  };
+  const picture = svg("svg", {
+    role: "img", height: REACH_SIZE.height, "aria-label": WORDS.title,
+    onpointerdown: (event) => {
+      const { x } = picture.getBoundingClientRect();
+      set("place")(1 + tokenAt(
+        event.clientX - x, widths.of(place), model.get("num_tokens")));
+    },
+  });
+  const place = html("div", { class: "picture" }, picture);
+  const table = kindsTable();
+
+  function stackNow() {
+    const tokens = model.get("num_tokens");
+    return {
+      kind: model.get("kind"), tokens, window: model.get("window"),
+      layers: model.get("num_layers"), width: model.get("d_model"),
+      place: Math.min(model.get("place"), tokens) - 1,
+    };
+  }
+  function update({ speak = true } = {}) {
+    const stack = stackNow();
+    kind.set(stack.kind);
+    for (const [name, one] of Object.entries(sliders)) {
+      if (name === "place") one.setMax(stack.tokens);
+      one.set(name === "place" ? stack.place + 1 : model.get(name));
+    }
+    const reach = reachOf(stack);
+    const width = widths.of(place);
+    put(picture, "viewBox", `0 0 ${width} ${REACH_SIZE.height}`);
+    renew(picture, reachPicture(stack, reach, width));
+    table.update(stack);
+    const found = reachNumbers(stack);
+    const said = reachSentence(stack, reach, found);
+    put(picture, "aria-label", `${WORDS.title}. ${said}`);
+    frame.read(said, { speak });
+    frame.publish({
+      kind: stack.kind, numTokens: stack.tokens, window: stack.window,
+      numLayers: stack.layers, place: stack.place + 1, dModel: stack.width,
+      reached: reach.sees[0].map(Number), ...found,
+    });
+  }
+
+  frame.root.append(
+    html("div", { class: "vitedu-controls" }, kind.root,
+      sliders.num_layers.root, sliders.window.root),
+    panel("of-picture", titled(WORDS.title), place, noted(WORDS.note)),
+    html("div", { class: "vitedu-controls" }, sliders.num_tokens.root,
+      sliders.place.root, sliders.d_model.root),
+    ...frame.reading,
+    panel("of-table", titled(WORDS.table), table.root, noted(WORDS.tableNote)),
+    ...tools.foot,
+  );
+  const widths = followWidths([place], () => update({ speak: false }));
+  update({ speak: false });
+  return followTraits(
+    model, REACH_TRAITS, update, widths.dispose, tools.dispose, frame.dispose,
+  );
+}
+
+export default { render };
