@@ -9,17 +9,23 @@ from einops import rearrange
 from translators import make_explorer, trained_model
 
 from vitedu.book.asked_patches import asked_patches
-from vitedu.book.followed_digits import digits_to_shuffle, followed_digits
+from vitedu.book.followed_digits import (
+    deleted_digits,
+    digits_to_shuffle,
+    followed_digits,
+)
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
 from vitedu.patches import patchify
 from vitedu.vit import VisionTransformer
 from vitedu.widgets import (
     AskPatch,
+    AssumedHeads,
     AttentionDistance,
     AttentionPlane,
     BagOfPatches,
     DecodingSteps,
+    DeletePatches,
     FollowDigit,
     FollowSentence,
     HeadViewer,
@@ -67,6 +73,10 @@ def ask_patch(**changes) -> AskPatch:
     return AskPatch(**asked() | changes)
 
 
+def assumed_heads(**changes) -> AssumedHeads:
+    return AssumedHeads(**followed() | changes)
+
+
 def attention_distance(prefix: int = 1, **changes) -> AttentionDistance:
     """Make one of 3 steps, 2 images, 3 layers, 5 heads, 4 x 3 patches."""
     tokens = prefix + 12
@@ -95,6 +105,15 @@ def digit_model(**config) -> VisionTransformer:
 @cache
 def followed() -> dict[str, Any]:
     return followed_digits(digit_model())
+
+
+@cache
+def deleted() -> dict[str, Any]:
+    return deleted_digits(digit_model())
+
+
+def delete_patches(**changes) -> DeletePatches:
+    return DeletePatches(**deleted() | changes)
 
 
 def follow_digit(**changes) -> FollowDigit:
@@ -176,10 +195,12 @@ def follow_sentence(model=None, **view) -> FollowSentence:
 
 MAKERS = {
     "ask patch": ask_patch,
+    "assumed heads": assumed_heads,
     "attention distance": attention_distance,
     "attention plane": AttentionPlane,
     "bag of patches": bag_of_patches,
     "decoding steps": decoding_steps,
+    "delete patches": delete_patches,
     "follow digit": follow_digit,
     "follow sentence": follow_sentence,
     "head viewer": head_viewer,

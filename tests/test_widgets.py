@@ -72,6 +72,10 @@ WRONG_PARTS = {
         ({"data": asked()["data"] | {"cat": "text"}}, "'data'", TraitError),
         ({"num_heads": 2, "head": 2}, r"head must lie in \[0, 1\], got 2"),
     ],
+    "assumed heads": [
+        ({"labels": [3]}, "labels must have one entry for each of the .* 1$"),
+        ({"answers": np.ones((1, 10))}, "answers must have one entry for"),
+    ],
     "attention distance": [
         *wrong_rows("maps", MAPS),
         ({"maps": MAPS[..., :-1, :]}, "maps must be over 13 x 13 tokens"),
@@ -120,6 +124,14 @@ WRONG_PARTS = {
         ({"labels": [3]}, "labels must have one entry for each of the .* 1$"),
         ({"bag_reads": [3]}, "bag_reads must have one entry for"),
         ({"samples": np.zeros((2, 8, 7), "u1")}, r"samples .*\(2, 8, 7\)"),
+    ],
+    "delete patches": [
+        (
+            {"gradients": np.ones((1, 16))},
+            "gradients must have one entry for each of the .* got 1$",
+        ),
+        ({"gradients": np.ones((3, 9))}, r"gradients .*\(sample 16\)"),
+        ({"labels": [3]}, "labels must have one entry for each of the .* 1$"),
     ],
     "follow digit": [
         ({"labels": [3]}, "labels must have one entry for each of the .* 1$"),
@@ -240,6 +252,10 @@ WRONG_VIEWS = {
         ("layer", 4, r"layer must lie in \[0, 3\], got 4"),
         ("head", 3, r"head must lie in \[0, 2\], got 3"),
     ],
+    "assumed heads": [
+        ("heads", 5, r"heads must be one of \[1, 2, 3, 4, 6, 12\], got 5"),
+        ("digit", 60, r"digit must lie in \[0, \d+\], got 60"),
+    ],
     "attention distance": [
         ("step", 3, r"step must lie in \[0, 2\], got 3"),
         ("image", 2, r"image must lie in \[0, 1\], got 2"),
@@ -254,6 +270,9 @@ WRONG_VIEWS = {
         ("picture", np.full((8, 8), 17, "u1"), r"lie in \[0, 16\], got 17"),
         ("swapped", np.arange(15, dtype="u1"), r"must have the axes \(16\)"),
         ("swapped", np.zeros(16, "u1"), r"hold each of 0 to 15 once, got \[0"),
+    ],
+    "delete patches": [
+        ("digit", 60, r"digit must lie in \[0, \d+\], got 60"),
     ],
     "follow digit": [
         ("block", 3, r"block must lie in \[0, 2\], got 3"),
@@ -378,8 +397,10 @@ def test_unknown_arguments_are_refused(name):
 
 MADE_OF = {
     "ask patch": "photographs later settings",
+    "assumed heads": "later layout config samples labels answers",
     "attention distance": "maps images steps image_names",
     "bag of patches": "later networks samples labels bag_reads",
+    "delete patches": "later layout config samples labels answers gradients",
     "follow digit": "later layout config samples labels answers",
     "head viewer": "weights tokens",
     "mask editor": "tokens",
@@ -410,6 +431,7 @@ def test_what_an_explorer_is_made_of_cannot_be_exchanged(name):
             {"photograph": "cat", "query": 26, "layer": 2, "second": ""},
         ),
         ("ask patch", {"photograph": "astronaut"}, {"query": 11, "head": 0}),
+        ("assumed heads", {}, {"heads": 1, "digit": 0}),
         (
             "attention distance",
             {},
@@ -424,6 +446,11 @@ def test_what_an_explorer_is_made_of_cannot_be_exchanged(name):
             "attention distance",
             {"mean_distance": np.ones((3, 3, 5)), "dots": "image"},
             {"dots": "image"},
+        ),
+        (
+            "delete patches",
+            {},
+            {"digit": 0, "order": "ink", "gone": 0, "paint": "white"},
         ),
         ("decoding steps", {}, {"method": "greedy", "step": 0}),
         ("bag of patches", {}, {"digit": 0, "seed": 1, "positions": False}),

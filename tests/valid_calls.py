@@ -684,6 +684,14 @@ CALLS = {
             digit_model(),
             both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
         ),
+        all_images=(True, boolean()),
+    ),
+    "book.followed_digits.deleted_digits": call(
+        followed_digits.deleted_digits,
+        model=(
+            digit_model(),
+            both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
+        ),
     ),
     "book.page_network.pack_network": call(
         page_network.pack_network,

@@ -13,12 +13,17 @@ from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
 from benchmarks.digit_bag import WEIGHTS
-from vitedu.book.followed_digits import digits_to_shuffle, followed_digits
+from vitedu.book.followed_digits import (
+    deleted_digits,
+    digits_to_shuffle,
+    followed_digits,
+)
 from vitedu.data.digits import digits
 from vitedu.data.photographs import ORIGINAL_VIT, photograph, preprocess
 from vitedu.pretrained.models import config_of, load_transformer, load_vit
 from vitedu.widgets import (
     BagOfPatches,
+    DeletePatches,
     FollowDigit,
     FollowSentence,
     MaskEditor,
@@ -313,9 +318,16 @@ def bag_of_chapter_12() -> Explorer:
     return BagOfPatches(**digits_to_shuffle(*models), **start)
 
 
+def deleted_of_book() -> Explorer:
+    path = ROOT / "book/data/digit-vit.safetensors"
+    parts = deleted_digits(load_vit(path, config_of(path)))
+    return DeletePatches(**parts, digit=7, gone=1)
+
+
 TOURS = {
     "attention plane": front_page,
     "bag of patches": bag_of_chapter_12,
+    "delete patches": deleted_of_book,
     "follow digit": book_digits,
     "follow sentence": book_translator,
     "mask editor": MAKERS["mask editor"],
@@ -375,7 +387,7 @@ def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
 
 
 def test_a_tour_is_given_where_its_sentences_are_true(show):
-    for name in ("attention plane", "follow sentence"):
+    for name in ("attention plane", "delete patches", "follow sentence"):
         page = show(MAKERS[name]())
         expect(page.get_by_role("button", name="Start again")).to_be_visible()
         assert not page.get_by_role("button", name="Take the tour").count()

@@ -41,6 +41,8 @@ PAGES = {
     "attention-distance": "chapters/16-looking-inside.html",
     "ask-patch": "chapters/20-real-vit.html",
     "bag-of-patches": "chapters/12-class-token-and-positions.html",
+    "assumed-heads": "chapters/18-pretrained-weights.html",
+    "delete-patches": "chapters/16-looking-inside.html",
     "follow-digit": "chapters/14-training-a-vit.html",
     "follow-sentence": "chapters/09-transformer.html",
 }

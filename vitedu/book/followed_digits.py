@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from vitedu import require
+from vitedu.analysis.attribution import gradient_saliency
 from vitedu.book.page_weights import page_weights
 from vitedu.config import ViTConfig
 from vitedu.data.digits import Digits, digits
@@ -34,7 +35,9 @@ _FREE = (
 
 
 @torch.inference_mode()
-def followed_digits(model: VisionTransformer) -> dict[str, Any]:
+def followed_digits(
+    model: VisionTransformer, *, all_images: bool = False
+) -> dict[str, Any]:
     """Return keyword arguments of the explorer `FollowDigit`.
 
     With the network go test images to start from: of each digit the first
@@ -43,16 +46,20 @@ def followed_digits(model: VisionTransformer) -> dict[str, Any]:
     Args:
         model: A network for the digits of chapter 14, as `rounded_to_half`
             makes it.
+        all_images: Whether to send all test images instead.
 
     Raises:
-        TypeError: `model` is no VisionTransformer.
+        TypeError: `model` is no VisionTransformer, `all_images` no bool.
         ValueError: A config that asks for more than that of
             `ViTConfig.digits` in other sizes; weights that are not rounded.
     """
+    require.boolean("all_images", all_images)
     sent = _sent("model", model)
     data = digits()
     answers = _answers(model, data)
-    shown = _shown(answers.argmax(dim=-1), data.test_labels)
+    shown = list(range(len(answers)))
+    if not all_images:
+        shown = _shown(answers.argmax(dim=-1), data.test_labels)
     return sent | {
         "samples": _ink(data, shown),
         "labels": data.test_labels[shown].tolist(),
@@ -100,6 +107,29 @@ def digits_to_shuffle(
         "labels": data.test_labels[shown].tolist(),
         "bag_reads": bag_said[shown].tolist(),
     }
+
+
+def deleted_digits(model: VisionTransformer) -> dict[str, Any]:
+    """Return keyword arguments of the explorer `DeletePatches`.
+
+    Args:
+        model: As for `followed_digits`.
+
+    Raises:
+        TypeError, ValueError: As `followed_digits` does.
+    """
+    sent = followed_digits(model)
+    data = digits()
+    pixels = torch.tensor(sent["samples"])[:, None] / MOST_INK
+    training = model.training
+    gradients = gradient_saliency(
+        model.eval(),
+        (pixels - data.mean) / data.std,
+        torch.tensor(sent["answers"]).argmax(dim=-1),
+        patch_size=model.config.patch_size,
+    )
+    model.train(training)
+    return sent | {"gradients": gradients.numpy()}
 
 
 def _sent(name: str, model: VisionTransformer, **usual: Any) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """Explorers: interactive figures that run in the browser, without a kernel."""
 
 from vitedu.widgets.ask_patch import AskPatch
+from vitedu.widgets.assumed_heads import AssumedHeads
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
 from vitedu.widgets.bag_of_patches import BagOfPatches
 from vitedu.widgets.decoding_steps import DecodingSteps
+from vitedu.widgets.delete_patches import DeletePatches
 from vitedu.widgets.follow_digit import FollowDigit
 from vitedu.widgets.follow_sentence import FollowSentence
 from vitedu.widgets.head_viewer import HeadViewer
@@ -21,10 +23,12 @@ from vitedu.widgets.softmax_scaling import SoftmaxScaling
 
 __all__ = [
     "AskPatch",
+    "AssumedHeads",
     "AttentionDistance",
     "AttentionPlane",
     "BagOfPatches",
     "DecodingSteps",
+    "DeletePatches",
     "FollowDigit",
     "FollowSentence",
     "HeadViewer",

@@ -45,8 +45,6 @@ const WORDS = {
     + "{most}.",
   varies: "In {same} of {count} it still reads a {digit}; it gives {answers} "
     + "different answers.",
-  loading: "The networks are on their way.",
-  failed: "The networks could not be loaded: {error}",
 };
 
 // A tour of the networks in book/data, from a shuffled 3.
@@ -174,13 +172,10 @@ function render({ model, el }) {
   const samples = inRows(decodeArray(model.get("samples")).data,
     PICTURE.side ** 2);
   const set = (traits) => setTraits(model, traits);
-  const network = networkOf(
-    model, (bytes) => makeReaders(bytes, model.get("networks")),
-    () => update(), (error) => {
-      put(frame.root, "aria-busy", "false");
-      frame.read(sentence(WORDS.failed, { error: error.message }));
-    },
-  );
+  const network = networkOf(model, () => update(), (error) => {
+    put(frame.root, "aria-busy", "false");
+    frame.read(sentence(READS.failed, { error: error.message }));
+  }, (bytes) => makeReaders(bytes, model.get("networks")));
   let done = {}; // what was read last, and of what
   let counted = {}; // in which orders, and of what
 
@@ -244,7 +239,7 @@ function render({ model, el }) {
     if (network.reader) {
       show(view, speak);
     } else {
-      frame.read(WORDS.loading, { speak: false });
+      frame.read(READS.loading, { speak: false });
     }
   }
 

@@ -1,6 +1,15 @@
 // What the explorers share that show a handwritten digit and what a network
 // reads in it.
 
+const READS = {
+  samples: "Test images",
+  samplesNote: "Images of the test. Those in a red frame are misread.",
+  sample: "a {label}",
+  misread: "a {label}, which it misreads",
+  loading: "The network is on its way.",
+  failed: "The network could not be loaded: {error}",
+};
+
 // Pixels with ink from 0 to 16, as squares of one unit.
 function inkSquares(ink, { gap = 0, side = 2 } = {}) {
   return Array.from(ink, (pixel, i) => {
@@ -64,9 +73,18 @@ function sampleButtons({ label, images, names, marked, pick }) {
   return { root, update };
 }
 
+// The same, where one network misreads some of them.
+function answeredButtons(images, labels, answers, pick) {
+  const marked = labels.map((label, i) => likeliest(answers[i]) !== label);
+  const names = labels.map((label, i) =>
+    sentence(marked[i] ? READS.misread : READS.sample, { label }));
+  return sampleButtons({ label: READS.samples, images, names, marked, pick });
+}
+
 // Loads the weights once somebody asks for them, and makes of their bytes what
 // reads a digit.
-function networkOf(model, make, ready, failed) {
+function networkOf(model, ready, failed, make = (bytes) =>
+  makeReader(bytes, model.get("layout"), model.get("config"))) {
   let asked = false;
   const network = { reader: null, ask };
   function ask() {

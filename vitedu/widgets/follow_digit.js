@@ -9,10 +9,6 @@ const WORDS = {
   prepared: "It becomes 8 × 8 pixels, as high and as upright as the digits "
     + "that the network learned from.",
   clear: "Clear",
-  samples: "Test images",
-  samplesNote: "Images of the test. Those in a red frame are misread.",
-  sample: "a {label}",
-  misread: "a {label}, which it misreads",
   small: {
     text: "The Vision Transformer of chapter 14 reads it in your browser. "
       + "The map shows where it looks before it answers.",
@@ -60,8 +56,6 @@ const WORDS = {
   without: "The whole network reads a {digit}, with {chance}.",
   looks: "In head {head} of block {block} the class token looks most at "
     + "patch {patch}, with a weight of {weight}.",
-  loading: "The network is on its way.",
-  failed: "The network could not be loaded: {error}",
   stages: {
     pixels: {
       title: "Pixels", formula: "x = (ink − mean) / std",
@@ -296,11 +290,9 @@ function render({ model, el }) {
     answers[sample] && percent(answers[sample][digit]) === chance);
   const tools = makeTools(frame, model, { tour: isWalked ? WALK : [] });
   const set = (traits) => setTraits(model, traits);
-  const make = (bytes) =>
-    makeReader(bytes, model.get("layout"), model.get("config"));
-  const network = networkOf(model, make, () => redraw(), (error) => {
+  const network = networkOf(model, () => redraw(), (error) => {
     put(frame.root, "aria-busy", "false");
-    frame.read(sentence(WORDS.failed, { error: error.message }));
+    frame.read(sentence(READS.failed, { error: error.message }));
   });
   let done = {}; // the last run, and of what
 
@@ -308,14 +300,8 @@ function render({ model, el }) {
     set({ digit: -1, picture: encodeArray(
       { data: ink, shape: [PICTURE.side, PICTURE.side] }, "uint8") }));
   const bars = chanceBars();
-  const labels = model.get("labels");
-  const misread = labels.map((label, i) => likeliest(answers[i]) !== label);
-  const chips = sampleButtons({
-    label: WORDS.samples, images: samples, marked: misread,
-    names: labels.map((label, i) =>
-      sentence(misread[i] ? WORDS.misread : WORDS.sample, { label })),
-    pick: (digit) => set({ digit }),
-  });
+  const chips = answeredButtons(samples, model.get("labels"), answers,
+    (digit) => set({ digit }));
   const strip = stageStrip(layers, ({ stage, block }) => set(
     stage !== "block" ? { stage } : { block,
       stage: model.get("stage") in IN_BLOCK ? model.get("stage") : "softmax" },
@@ -376,7 +362,7 @@ function render({ model, el }) {
     const known = view.digit >= 0 && !view.off.length;
     bars.update(known ? answers[view.digit] : null);
     renew(look, [pictureWithLook(view.ink, null)]);
-    frame.read(known ? verdict(answers[view.digit]) : WORDS.loading,
+    frame.read(known ? verdict(answers[view.digit]) : READS.loading,
       { speak });
     if (!known) ask();
   }
@@ -477,7 +463,7 @@ function render({ model, el }) {
         panel("of-answer", titled(WORDS.answer), bars.root),
         panel("of-lens", titled(WORDS.lens), lens.root,
           noted(WORDS.lensNote))),
-      html("div", {}, noted(WORDS.samplesNote), chips.root),
+      html("div", {}, noted(READS.samplesNote), chips.root),
       ...frame.reading,
       panel("of-strip", titled(WORDS.strip), strip.root, insideTitle,
         steps.root),

@@ -1,21 +1,12 @@
 """A digit, followed through every step of a Vision Transformer."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import traitlets
-from ipywidgets import widget_serialization
 
-from vitedu.widgets.base import (
-    Array,
-    Choice,
-    Explorer,
-    Flag,
-    Integer,
-    Later,
-    index_below,
-)
+from vitedu.widgets.base import Array, Choice, Flag, Integer, index_below
+from vitedu.widgets.digit_network import MOST_DIGITS, DigitExplorer
 
 # Of the picture that the reader has drawn.
 DRAWN = -1
@@ -43,11 +34,10 @@ STAGES = (
     "logits",
     "answer",
 )
-_FIXED = ("later", "layout", "config", "samples", "labels", "answers", "small")
 _MOST = 64
 
 
-class FollowDigit(Explorer):
+class FollowDigit(DigitExplorer):
     """Draw a digit, and open every stage in which a network reads it.
 
     The network runs in the page, which loads its weights when the reader
@@ -102,15 +92,9 @@ class FollowDigit(Explorer):
         "off",
     )
 
-    later = traitlets.Dict().tag(sync=True, **widget_serialization)
-    layout = traitlets.Dict().tag(sync=True)
-    config = traitlets.Dict().tag(sync=True)
-    samples = Array("sample 8 8", dtype="uint8")
-    labels = traitlets.List(traitlets.Int()).tag(sync=True)
-    answers = Array("sample 10")
     small = Flag(False)
 
-    digit = Integer(0, low=DRAWN, high=_MOST - 1)
+    digit = Integer(0, low=DRAWN, high=MOST_DIGITS - 1)
     picture = Array("8 8", dtype="uint8", default=[[0] * 8] * 8)
     stage = Choice(*STAGES)
     block = Integer(0, low=0, high=_MOST - 1)
@@ -119,32 +103,10 @@ class FollowDigit(Explorer):
     column = Integer(0, low=0, high=511)
     off = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
-    def __init__(
-        self,
-        weights: bytes,
-        layout: Mapping[str, Sequence[int]],
-        config: Mapping[str, Any],
-        samples: np.ndarray,
-        labels: Sequence[int],
-        answers: np.ndarray,
-        **view: Any,
-    ) -> None:
-        super().__init__(
-            later={"weights": Later(data=weights)},
-            layout=dict(layout),
-            config=dict(config),
-            samples=samples,
-            labels=list(labels),
-            answers=answers,
-            **view,
-        )
-        for name in ("labels", "answers"):
-            if len(getattr(self, name)) != len(self.samples):
-                raise ValueError(
-                    f"{name} must have one entry for each of the "
-                    f"{len(self.samples)} samples, "
-                    f"got {len(getattr(self, name))}"
-                )
+    # The small form has no place for what an address asks for.
+    @traitlets.default("_schema")
+    def _settings(self) -> dict[str, dict[str, Any]]:
+        return {} if self.small else super()._settings()
 
     def _offered(self) -> dict[str, dict[str, Any]]:
         return {
@@ -164,8 +126,8 @@ class FollowDigit(Explorer):
             f"head {block} {head}" for block in blocks for head in heads
         ]
 
-    @traitlets.validate(*_FIXED)
-    def _check_fixed(self, proposal: Any) -> Any:
+    @traitlets.validate("small")
+    def _check_small(self, proposal: Any) -> Any:
         return self._only_once(proposal)
 
     @traitlets.validate("digit", "block", "head")

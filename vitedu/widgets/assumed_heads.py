@@ -1,0 +1,75 @@
+"""One file of weights, loaded with one number of heads or another."""
+
+from typing import Any
+
+import traitlets
+
+from vitedu.widgets.base import Integer, index_below
+from vitedu.widgets.digit_network import DigitExplorer
+
+_MOST = 4096
+
+
+class AssumedHeads(DigitExplorer):
+    """Tell the loader of a network how many heads it has, rightly or wrongly.
+
+    The network runs in the page, with the same weights for every number of
+    heads, and reads all samples. What it is made of is fixed; what it shows
+    can be set and linked at any time.
+
+    `followed_digits.followed_digits` makes the first six arguments, best with
+    ``all_images=True``.
+
+    Args:
+        weights: As for `DigitExplorer`, and so are `layout`, `config`, which
+            has the true number of heads, `samples`, `labels` and `answers`.
+        view: What to show at first: `heads`, a number that divides the width
+            of the network, else half of the true one; `digit`, one of the
+            samples, from 0.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: Arguments that do not fit each other; a view that does
+            not exist.
+    """
+
+    files = "assumed_heads"
+    parts = (
+        "later",
+        "matrices",
+        "follow_digit_maths",
+        "digit_parts",
+        "digit_tiles",
+        "assumed_heads_maths",
+    )
+    remembers = ("heads", "digit")
+
+    heads = Integer(1, low=1, high=_MOST)
+    digit = Integer(0, low=0, high=_MOST - 1)
+
+    @traitlets.default("heads")
+    def _half(self) -> int:
+        true = self.config["num_heads"]
+        return true // 2 if true % 2 == 0 else 1
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        options = self._options()
+        return {
+            "heads": {"options": options, "high": options[-1]},
+            "digit": {"high": len(self.samples) - 1},
+        }
+
+    def _options(self) -> list[int]:
+        width = self.config["d_model"]
+        return [n for n in range(1, width + 1) if width % n == 0]
+
+    @traitlets.validate("heads")
+    def _check_heads(self, proposal: Any) -> int:
+        options, value = self._options(), proposal["value"]
+        if value not in options:
+            raise ValueError(f"heads must be one of {options}, got {value}")
+        return value
+
+    @traitlets.validate("digit")
+    def _check_digit(self, proposal: Any) -> int:
+        return index_below(len(self.samples), proposal)

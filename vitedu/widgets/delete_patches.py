@@ -1,0 +1,73 @@
+"""Take the patches of a digit away, in the order of one map or another."""
+
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from vitedu.widgets.base import Array, Choice, Integer, index_below
+from vitedu.widgets.digit_network import MOST_DIGITS, DigitExplorer
+
+NUM_PATCHES = 16
+ORDERS = ("ink", "rollout", "gradient", "random")
+
+
+class DeletePatches(DigitExplorer):
+    """A digit loses its patches, and the certainty of a network fades.
+
+    The network runs in the page. Four orders compete: the darkest patch
+    first, the one that attention rollout ranks highest, the one to which the
+    answer reacts most, and a random one. What it is made of is fixed; what it
+    shows can be set and linked at any time.
+
+    `followed_digits.deleted_digits` makes the first seven arguments.
+
+    Args:
+        weights: As for `DigitExplorer`, and so are `layout`, `config`,
+            `samples`, `labels` and `answers`.
+        gradients: How strongly the answer to each sample reacts to each
+            patch, (image, 16), as `gradient_saliency` says.
+        view: What to show at first: `digit`, one of the samples, from 0;
+            `order`, one of `ORDERS`; `gone`, how many patches are deleted;
+            `seed` of the random order; `paint`, what stands where a patch
+            was: "white", which is empty paper, or "grey", the mean of the
+            image.
+
+    Raises:
+        TypeError: An argument of the wrong type, or one that is unknown.
+        ValueError: Arguments that do not fit each other; a view that does
+            not exist.
+    """
+
+    files = "delete_patches"
+    parts = (
+        "later",
+        "matrices",
+        "follow_digit_maths",
+        "digit_parts",
+        "delete_patches_maths",
+        "delete_patches_pictures",
+    )
+    remembers = ("digit", "order", "gone", "seed", "paint")
+
+    gradients = Array("sample 16")
+
+    digit = Integer(0, low=0, high=MOST_DIGITS - 1)
+    order = Choice(*ORDERS)
+    gone = Integer(0, low=0, high=NUM_PATCHES)
+    seed = Integer(1, low=1, high=50)
+    paint = Choice("white", "grey")
+
+    def _by_sample(self) -> tuple[str, ...]:
+        return *super()._by_sample(), "gradients"
+
+    def _offered(self) -> dict[str, dict[str, Any]]:
+        return {"digit": {"high": len(self.samples) - 1}}
+
+    @traitlets.validate("gradients")
+    def _check_gradients(self, proposal: Any) -> np.ndarray:
+        return self._only_once(proposal)
+
+    @traitlets.validate("digit")
+    def _check_digit(self, proposal: Any) -> int:
+        return index_below(len(self.samples), proposal)
