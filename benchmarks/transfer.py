@@ -178,7 +178,7 @@ def few_shot_linear(
 
     Args:
         train: Features of the labelled images, (image, feature).
-        labels: Their classes.
+        labels: Their classes, of which none is without an image.
         test: Features of the others.
         strength: Weight of the squared weights against the squared errors,
             with each feature standardised.
@@ -189,7 +189,7 @@ def few_shot_linear(
     """
     mean, std = train.mean(0), train.std(0) + 1e-6
     x = F.pad((train - mean) / std, [0, 1], value=1.0).double()
-    y = 2.0 * F.one_hot(labels, CLASSES).double() - 1
+    y = 2.0 * F.one_hot(labels).double() - 1
     weight = torch.linalg.solve(
         x.mT @ x + strength * torch.eye(x.shape[1]), x.mT @ y
     )
