@@ -693,6 +693,17 @@ CALLS = {
             both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
         ),
     ),
+    "book.followed_digits.digits_to_shuffle": call(
+        followed_digits.digits_to_shuffle,
+        placed=(
+            digit_model(),
+            both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
+        ),
+        bag=(
+            digit_model(positions="none"),
+            both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
+        ),
+    ),
     "book.page_network.pack_network": call(
         page_network.pack_network,
         model=(
