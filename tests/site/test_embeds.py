@@ -44,13 +44,14 @@ def test_a_copied_line_shows_the_explorer_elsewhere(open_page, elsewhere):
     page = open_page(SOFTMAX)
     page.evaluate(CLIPBOARD)
     start_explorers(page)
-    page.get_by_label("scale").first.select_option("none")
-    page.get_by_role("button", name="Embed").click()
+    here = page.locator("#explorer-softmax-scaling")
+    here.locator("select").select_option("none")
+    here.get_by_role("button", name="Embed").click()
     expect(page.get_by_text("code for your page is copied")).to_be_visible()
     other = elsewhere(page.evaluate("window.copied"))
     frame = other.frame_locator("iframe")
-    explorer = frame.get_by_role("region", name="Softmax scaling")
-    expect(explorer.get_by_label("scale").first).to_have_value("none")
+    explorer = frame.locator("#explorer-softmax-scaling")
+    expect(explorer.locator("select")).to_have_value("none")
     height = other.locator("iframe").bounding_box()["height"]
     assert frame.locator("main").bounding_box()["height"] <= height
     link = frame.get_by_role("link", name="Scaled dot-product")

@@ -10,7 +10,7 @@ import pytest
 from bs4 import BeautifulSoup
 from pages import ALL_PAGES, PAGES, ROOT, is_broken, read
 
-# Chapter 16 has the most: the maps of sixteen heads at both ends of training.
+# Chapter 16 has the most: the maps of its heads at both ends of training.
 SCRIPT_LIMIT = 310_000
 # With the 169,280 or 169,536 weights of a translator that runs in the page,
 # and words for each of its stages.
