@@ -316,7 +316,10 @@ function render({ model, el }) {
   const maps = headMaps(layers, heads,
     { one: WORDS.map, all: WORDS.maps },
     (block, head) => set({ block, head }));
-  const look = html("div", { class: "big-look", role: "img" });
+  const look = html("div", {
+    class: "big-look", role: "img",
+    "aria-label": small ? WORDS.small.map : WORDS.maps,
+  });
   const lookNote = noted("");
   const [lookTitle, patchTitle, insideTitle] = [1, 2, 3].map(() =>
     titled(""));
@@ -395,7 +398,6 @@ function render({ model, el }) {
     }
     if (small) {
       renew(look, [pictureWithLook(view.ink, meanLook(run.blocks.at(-1)))]);
-      put(look, "aria-label", WORDS.small.map);
     } else {
       words.push(showAll(view, run, where));
     }
