@@ -4,13 +4,13 @@ from typing import Any
 
 import traitlets
 
-from vitedu.widgets.base import Integer, index_below
-from vitedu.widgets.digit_network import DigitExplorer
+from vitedu.widgets.base import Integer
+from vitedu.widgets.digit_network import NetworkExplorer
 
 _MOST = 4096
 
 
-class AssumedHeads(DigitExplorer):
+class AssumedHeads(NetworkExplorer):
     """Tell the loader of a network how many heads it has, rightly or wrongly.
 
     The network runs in the page, with the same weights for every number of
@@ -21,7 +21,7 @@ class AssumedHeads(DigitExplorer):
     ``all_images=True``.
 
     Args:
-        weights: As for `DigitExplorer`, and so are `layout`, `config`, which
+        weights: As for `NetworkExplorer`, and so are `layout`, `config`, which
             has the true number of heads, `samples`, `labels` and `answers`.
         view: What to show at first: `heads`, a number that divides the width
             of the network, else half of the true one; `digit`, one of the
@@ -54,9 +54,8 @@ class AssumedHeads(DigitExplorer):
 
     def _offered(self) -> dict[str, dict[str, Any]]:
         options = self._options()
-        return {
-            "heads": {"options": options, "high": options[-1]},
-            "digit": {"high": len(self.samples) - 1},
+        return super()._offered() | {
+            "heads": {"options": options, "high": options[-1]}
         }
 
     def _options(self) -> list[int]:
@@ -69,7 +68,3 @@ class AssumedHeads(DigitExplorer):
         if value not in options:
             raise ValueError(f"heads must be one of {options}, got {value}")
         return value
-
-    @traitlets.validate("digit")
-    def _check_digit(self, proposal: Any) -> int:
-        return index_below(len(self.samples), proposal)

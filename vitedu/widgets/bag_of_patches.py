@@ -5,23 +5,14 @@ from typing import Any
 
 import numpy as np
 import traitlets
-from ipywidgets import widget_serialization
 
-from vitedu.widgets.base import (
-    Array,
-    Explorer,
-    Flag,
-    Integer,
-    Later,
-    index_below,
-)
-from vitedu.widgets.follow_digit import DRAWN, MOST_INK
+from vitedu.widgets.base import Array, Flag, Integer
+from vitedu.widgets.digit_network import DrawingExplorer
 
 NUM_PATCHES = 16
-_FIXED = ("later", "networks", "samples", "labels", "bag_reads", "kept")
 
 
-class BagOfPatches(Explorer):
+class BagOfPatches(DrawingExplorer):
     """Shuffle the patches of a digit, and see who can still read it.
 
     Two networks run in the page, which loads their weights when the reader
@@ -64,15 +55,12 @@ class BagOfPatches(Explorer):
     )
     remembers = ("digit", "picture", "seed", "swapped", "positions")
 
-    later = traitlets.Dict().tag(sync=True, **widget_serialization)
+    by_sample = (*DrawingExplorer.by_sample, "bag_reads")
+
     networks = traitlets.Dict().tag(sync=True)
-    samples = Array("sample 8 8", dtype="uint8")
-    labels = traitlets.List(traitlets.Int()).tag(sync=True)
     bag_reads = traitlets.List(traitlets.Int()).tag(sync=True)
     kept = Flag(False)
 
-    digit = Integer(0, low=DRAWN, high=63)
-    picture = Array("8 8", dtype="uint8", default=[[0] * 8] * 8)
     seed = Integer(1, low=0, high=99)
     swapped = Array("16", dtype="uint8", default=range(NUM_PATCHES))
     positions = Flag(False)
@@ -87,44 +75,20 @@ class BagOfPatches(Explorer):
         **view: Any,
     ) -> None:
         super().__init__(
-            later={"weights": Later(data=weights)},
+            weights,
+            samples,
+            labels,
             networks=dict(networks),
-            samples=samples,
-            labels=list(labels),
             bag_reads=list(bag_reads),
             **view,
         )
-        for name in ("labels", "bag_reads"):
-            if len(getattr(self, name)) != len(self.samples):
-                raise ValueError(
-                    f"{name} must have one entry for each of the "
-                    f"{len(self.samples)} samples, "
-                    f"got {len(getattr(self, name))}"
-                )
 
     def _offered(self) -> dict[str, dict[str, Any]]:
-        return {
-            "digit": {"high": len(self.samples) - 1},
-            "picture": {"high": MOST_INK},
-            "swapped": {"high": NUM_PATCHES - 1},
-        }
+        return super()._offered() | {"swapped": {"high": NUM_PATCHES - 1}}
 
-    @traitlets.validate(*_FIXED)
-    def _check_fixed(self, proposal: Any) -> Any:
+    @traitlets.validate("networks", "bag_reads", "kept")
+    def _check_networks(self, proposal: Any) -> Any:
         return self._only_once(proposal)
-
-    @traitlets.validate("digit")
-    def _check_digit(self, proposal: Any) -> int:
-        return index_below(len(self.samples), proposal)
-
-    @traitlets.validate("picture")
-    def _check_picture(self, proposal: Any) -> np.ndarray:
-        picture = proposal["value"]
-        if picture.max() > MOST_INK:
-            raise ValueError(
-                f"picture must lie in [0, {MOST_INK}], got {picture.max()}"
-            )
-        return picture
 
     @traitlets.validate("swapped")
     def _check_swapped(self, proposal: Any) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Writing a sentence token by token: what lives, what ends, what drops."""
 
-from vitedu.widgets.base import Choice, Integer, Number
+from vitedu.widgets.base import Integer, Number
 from vitedu.widgets.translation import TranslationExplorer
 
 
@@ -45,10 +45,7 @@ class DecodingSteps(TranslationExplorer):
         "step",
     )
 
-    method = Choice("greedy", "beam", "sample")
     beam_size = Integer(3, low=1, high=5)
     length_penalty = Number(0.6, low=0, high=2)
-    temperature = Number(1.0, low=0.1, high=3)
-    seed = Integer(0, low=0, high=2**31 - 1)
     # A search that ends earlier shows its last step instead.
     step = Integer(0, low=0, high=64)

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Choice, Integer, index_below
-from vitedu.widgets.digit_network import MOST_DIGITS, DigitExplorer
+from vitedu.widgets.base import Array, Choice, Integer
+from vitedu.widgets.digit_network import NetworkExplorer
 
 NUM_PATCHES = 16
 ORDERS = ("ink", "rollout", "gradient", "random")
 
 
-class DeletePatches(DigitExplorer):
+class DeletePatches(NetworkExplorer):
     """A digit loses its patches, and the certainty of a network fades.
 
     The network runs in the page. Four orders compete: the darkest patch
@@ -23,7 +23,7 @@ class DeletePatches(DigitExplorer):
     `followed_digits.deleted_digits` makes the first seven arguments.
 
     Args:
-        weights: As for `DigitExplorer`, and so are `layout`, `config`,
+        weights: As for `NetworkExplorer`, and so are `layout`, `config`,
             `samples`, `labels` and `answers`.
         gradients: How strongly the answer to each sample reacts to each
             patch, (image, 16), as `gradient_saliency` says.
@@ -50,24 +50,15 @@ class DeletePatches(DigitExplorer):
     )
     remembers = ("digit", "order", "gone", "seed", "paint")
 
+    by_sample = (*NetworkExplorer.by_sample, "gradients")
+
     gradients = Array("sample 16")
 
-    digit = Integer(0, low=0, high=MOST_DIGITS - 1)
     order = Choice(*ORDERS)
     gone = Integer(0, low=0, high=NUM_PATCHES)
     seed = Integer(1, low=1, high=50)
     paint = Choice("white", "grey")
 
-    def _by_sample(self) -> tuple[str, ...]:
-        return *super()._by_sample(), "gradients"
-
-    def _offered(self) -> dict[str, dict[str, Any]]:
-        return {"digit": {"high": len(self.samples) - 1}}
-
     @traitlets.validate("gradients")
     def _check_gradients(self, proposal: Any) -> np.ndarray:
         return self._only_once(proposal)
-
-    @traitlets.validate("digit")
-    def _check_digit(self, proposal: Any) -> int:
-        return index_below(len(self.samples), proposal)

@@ -2,15 +2,11 @@
 
 from typing import Any
 
-import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Choice, Flag, Integer, index_below
-from vitedu.widgets.digit_network import MOST_DIGITS, DigitExplorer
+from vitedu.widgets.base import Choice, Flag, Integer, index_below
+from vitedu.widgets.digit_network import DrawingExplorer, NetworkExplorer
 
-# Of the picture that the reader has drawn.
-DRAWN = -1
-MOST_INK = 16
 STAGES = (
     "pixels",
     "patches",
@@ -37,7 +33,7 @@ STAGES = (
 _MOST = 64
 
 
-class FollowDigit(DigitExplorer):
+class FollowDigit(DrawingExplorer, NetworkExplorer):
     """Draw a digit, and open every stage in which a network reads it.
 
     The network runs in the page, which loads its weights when the reader
@@ -94,8 +90,6 @@ class FollowDigit(DigitExplorer):
 
     small = Flag(False)
 
-    digit = Integer(0, low=DRAWN, high=MOST_DIGITS - 1)
-    picture = Array("8 8", dtype="uint8", default=[[0] * 8] * 8)
     stage = Choice(*STAGES)
     block = Integer(0, low=0, high=_MOST - 1)
     head = Integer(0, low=0, high=_MOST - 1)
@@ -109,9 +103,7 @@ class FollowDigit(DigitExplorer):
         return {} if self.small else super()._settings()
 
     def _offered(self) -> dict[str, dict[str, Any]]:
-        return {
-            "digit": {"high": len(self.samples) - 1},
-            "picture": {"high": MOST_INK},
+        return super()._offered() | {
             "block": {"high": self.config["num_layers"] - 1},
             "head": {"high": self.config["num_heads"] - 1},
             "off": {"options": self._parts()},
@@ -130,23 +122,13 @@ class FollowDigit(DigitExplorer):
     def _check_small(self, proposal: Any) -> Any:
         return self._only_once(proposal)
 
-    @traitlets.validate("digit", "block", "head")
+    @traitlets.validate("block", "head")
     def _check_index(self, proposal: Any) -> int:
         sizes = {
-            "digit": len(self.samples),
             "block": self.config["num_layers"],
             "head": self.config["num_heads"],
         }
         return index_below(sizes[proposal["trait"].name], proposal)
-
-    @traitlets.validate("picture")
-    def _check_picture(self, proposal: Any) -> np.ndarray:
-        picture = proposal["value"]
-        if picture.max() > MOST_INK:
-            raise ValueError(
-                f"picture must lie in [0, {MOST_INK}], got {picture.max()}"
-            )
-        return picture
 
     @traitlets.validate("off")
     def _check_off(self, proposal: Any) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from vitedu.widgets.base import Choice, Integer, Number, index_below
+from vitedu.widgets.base import Choice, Integer, index_below
 from vitedu.widgets.translation import TranslationExplorer
 
 STAGES = (
@@ -95,10 +95,7 @@ class FollowSentence(TranslationExplorer):
         "column",
     )
 
-    method = Choice("greedy", "beam", "sample")
     beam_size = Integer(3, low=1, high=4)
-    temperature = Number(1.0, low=0.1, high=3)
-    seed = Integer(0, low=0, high=2**31 - 1)
     begins = traitlets.List(traitlets.Unicode()).tag(sync=True)
     # A shorter sentence shows its last word instead.
     step = Integer(0, low=0, high=_MOST_WORDS - 1)

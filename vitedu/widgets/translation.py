@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from vitedu.widgets.base import Array, Explorer, Integer, checked_words
+from vitedu.widgets.base import (
+    Array,
+    Choice,
+    Explorer,
+    Integer,
+    Number,
+    checked_words,
+)
 
 LARGEST = 99_999_999
 _FIXED = ("weights", "layout", "config", "src_words", "tgt_words")
@@ -27,7 +34,9 @@ class TranslationExplorer(Explorer):
         src_words: The words of the source vocabulary, without marks; the
             Chinese digits and 十百千万 among them.
         tgt_words: Those of the target vocabulary.
-        view: What to show at first.
+        view: What to show at first: `number`; `method`, "greedy", "beam" or
+            "sample", with the `temperature` (0.1 to 3) and the `seed` of a
+            draw.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
@@ -42,6 +51,9 @@ class TranslationExplorer(Explorer):
     tgt_words = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     number = Integer(12005, low=0, high=LARGEST)
+    method = Choice("greedy", "beam", "sample")
+    temperature = Number(1.0, low=0.1, high=3)
+    seed = Integer(0, low=0, high=2**31 - 1)
 
     def __init__(
         self,
