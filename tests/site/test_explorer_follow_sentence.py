@@ -446,14 +446,17 @@ def test_the_chapter_translates_what_is_typed(open_page):
     assert published(translator)["looks"] != row
 
 
-def test_what_follows_stays_where_it_is_while_one_types(open_page):
-    page = open_page(CHAPTER)
-    start_explorers(page)
-    translator = page.locator(".vitedu-follow-sentence")
-    translator.get_by_label("Attention", exact=True).select_option("cross")
-    heights = set()
-    for number in (1, 12, 123, 1234, 12345):
-        field(page).fill(str(number))
-        expect_published(translator, number=number)
-        heights.add(translator.bounding_box()["height"])
-    assert len(heights) == 1
+@pytest.mark.parametrize("width", [830, 390])
+def test_what_follows_stays_where_it_is_while_one_types(show, width):
+    page = show(make(), width=width)
+    translator = explorer_of(page)
+    for attention in ("encoder", "decoder", "cross"):
+        translator.get_by_label("Attention", exact=True).select_option(
+            attention
+        )
+        heights = set()
+        for number in (1, 12, 123, 1234, 12345):
+            field(page).fill(str(number))
+            expect_published(translator, number=number, attention=attention)
+            heights.add(translator.bounding_box()["height"])
+        assert len(heights) == 1, attention

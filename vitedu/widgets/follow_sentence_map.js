@@ -2,6 +2,8 @@
 // key, and in each place a square as large as the weight.
 
 const CELL = { least: 13, most: 32 };
+// As high for few words as for a line of them: nothing below jumps.
+const MAP_HEIGHT = 280;
 // About the width of a letter, and the room around a word.
 const LETTER = 7;
 const MARGIN = 10;
@@ -11,7 +13,9 @@ const widthOf = (words) =>
     [...word].reduce((sum, sign) => sum + (sign > "\u2e80" ? 12 : LETTER), 0)));
 
 function attentionMap(pick) {
-  const root = html("div", { class: "map-place" });
+  const root = html("div", {
+    class: "map-place", style: `min-height: ${MAP_HEIGHT}px`,
+  });
   const lines = [];
   root.addEventListener("click", ({ target }) => {
     const at = lines.indexOf(target);
@@ -23,8 +27,9 @@ function attentionMap(pick) {
     const left = widthOf(queries);
     const upright = keys.every((word) => [...word].length === 1);
     const top = upright ? 22 : widthOf(keys);
-    const cell = Math.min(CELL.most, Math.max(
-      CELL.least, Math.floor((room - left - 2) / keys.length)));
+    const cell = Math.min(CELL.most, Math.max(CELL.least, Math.floor(Math.min(
+      (room - left - 2) / keys.length, (MAP_HEIGHT - top) / queries.length,
+    ))));
     const [width, height] = [keys.length * cell, queries.length * cell];
     const middle = (at) => (at + 0.5) * cell;
     const size = [left + width + 2, top + height + 2];
