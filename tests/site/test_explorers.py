@@ -351,8 +351,13 @@ def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(
 
 
 @each_explorer
-def test_it_takes_itself_down(show, name):
+def test_it_can_be_hidden_and_taken_down(show, name):
     page = show(MAKERS[name]())
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.locator("main").evaluate("node => { node.style.display = 'none'; }")
+    page.evaluate(TWO_FRAMES)
+    assert complaints == []
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
     expect(page.locator(EXPLORER)).to_have_count(0)
 

@@ -307,6 +307,11 @@ function onceAFrame(draw) {
   return ask;
 }
 
+// For places in a drawing; much quicker than toFixed().
+function hundredths(number) {
+  return Math.round(100 * number) / 100;
+}
+
 // Calls `work`, which does a bit of a few milliseconds at most and tells
 // whether more is left, while the page has nothing else to do. A browser that
 // does not know when that is does a bit now and then.
@@ -344,7 +349,8 @@ function followWidths(nodes, ask) {
     observer.disconnect();
     redraw.cancel();
   }
-  return { of: (node) => widths.get(node), dispose };
+  // What is hidden has no width, and is drawn as on a narrow phone.
+  return { of: (node) => Math.max(200, widths.get(node)), dispose };
 }
 
 // Calls `ask` when one of these traits changes, from wherever; returns the

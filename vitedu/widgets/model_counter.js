@@ -315,7 +315,7 @@ function render({ model, el }) {
     bars.memory.update(memory, ratio("memory"), sentence(maps, {
       kept: byteText(kept), maps: byteText(mapBytes),
     }));
-    curve.update(Math.max(240, widths.of(curvePanel)), sizes, counted, pinned);
+    curve.update(widths.of(curvePanel), sizes, counted, pinned);
     write(curveNote, sentence(WORDS.shareNote, {
       factor: 2 + sizes.mlpRatio, crossover: commas(counted.crossover),
     }));

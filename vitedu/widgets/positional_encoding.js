@@ -182,10 +182,8 @@ function render({ model, el }) {
     };
     const now = tableOf(settings);
     const values = readings(now, p, q);
-    top.show(Math.max(240, widths.of(top.root)), now, values, p, q);
-    offsets.show(
-      Math.max(240, widths.of(offsets.root.parentNode)), now, values, p, q,
-    );
+    top.show(widths.of(top.root), now, values, p, q);
+    offsets.show(widths.of(offsets.root.parentNode), now, values, p, q);
     dials.show(now, p, q);
     say(now, values, Math.abs(q - p), speak);
     frame.publish({ ...settings, position: p, other: q, ...values });

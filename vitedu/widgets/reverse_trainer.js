@@ -230,8 +230,7 @@ function render({ model, el }) {
       limit: WITHOUT_ORDER.loss.toFixed(2), most: MAX_STEPS,
     };
     curve.update(
-      Math.max(200, widths.of(curvePanel)), trainer, runs,
-      lookedAt === null ? null : now.step,
+      widths.of(curvePanel), trainer, runs, lookedAt === null ? null : now.step,
       sentence(WORDS.curvePicture, words),
     );
     maps.forEach((map, head) =>

@@ -147,7 +147,7 @@ function render({ model, el }) {
     for (const [name, panel] of Object.entries(panels)) {
       panel.show(
         sentence(WORDS[`${name}Note`], words), values, rooted,
-        Math.max(200, widths.of(panels.scores.root)),
+        widths.of(panels.scores.root),
       );
     }
     frame.read(sentence(WORDS.reading, words), { speak });
