@@ -132,8 +132,7 @@ function render({ model, el }) {
       width, named: headsName(heads), each: width / heads,
     }));
     if (!loaded) {
-      const said = answers.map(likeliest);
-      tiles.update(said.map(() => "waiting"), digit,
+      tiles.update(labels.map(() => "waiting"), digit,
         sentence(WORDS.tiles, { count }));
       frame.read(READS.loading, { speak });
       return;

@@ -33,11 +33,6 @@ function makeLoaded(bytes, layout, config, pictures, labels) {
   };
 }
 
-// By how much the logit that moves most differs.
-function largestChange(a, b) {
-  return Math.max(...Array.from(a, (number, i) => Math.abs(number - b[i])));
-}
-
 // The shapes that the loader compares, as a network with so many heads wants
 // them. The number of heads is in none of them.
 function wantedShapes({ d_model: width, d_ff: wide, num_heads: heads }) {

@@ -8,10 +8,8 @@ const WORDS = {
   draw: "The digit",
   drawNote: "Draw one, or take a test image.",
   clear: "Clear",
-  samples: "Test images",
   samplesNote: "Images in a red frame are misread without positions, even as "
     + "written.",
-  sample: "a {label}",
   misread: "a {label}, which the network without positions takes for a {read}",
   network: "Which network reads it",
   networks: { without: "without positions", with: "with positions" },
@@ -186,9 +184,9 @@ function render({ model, el }) {
     model.get(name));
   const misread = labels.map((label, i) => bagReads[i] !== label);
   const chips = sampleButtons({
-    label: WORDS.samples, images: samples, marked: misread,
+    label: READS.samples, images: samples, marked: misread,
     names: labels.map((label, i) => sentence(
-      misread[i] ? WORDS.misread : WORDS.sample, { label, read: bagReads[i] },
+      misread[i] ? WORDS.misread : READS.sample, { label, read: bagReads[i] },
     )),
     pick: (digit) => set({ digit }),
   });
@@ -247,27 +245,28 @@ function render({ model, el }) {
     const chancesOf = network.reader[view.reads];
     const key = `${view.reads} ${view.ink}`;
     if (counted.key !== key) {
-      counted = { key, tally: makeTally(chancesOf, view.ink),
-        more: true, written: chancesOf(view.ink) };
+      counted = { key, tally: makeTally(chancesOf, view.ink) };
       put(frame.root, "aria-busy", "true");
       counting.start();
     }
     const chances = chancesOf(shuffledInk(view.ink, view.order));
     done = { view, chances, speak };
-    bars.update(chances, sort.disabled ? null : counted.written);
+    bars.update(chances, sort.disabled ? null : counted.tally.written);
     say();
   }
 
   function say() {
     const { view, chances, speak } = done;
-    const { written, tally, more } = counted;
+    const { tally } = counted;
+    const { written } = tally;
     const digit = likeliest(chances);
-    const most = largestMove(chances, written);
+    const most = largestChange(chances, written);
     const same = likeliest(written);
     columns.update(tally.counts, tally.read);
     const answers = tally.counts.filter((count) => count).length;
     const count = BAG.orders;
-    const told = more ? sentence(WORDS.counting, { read: tally.read, count })
+    const told = !tally.isDone()
+      ? sentence(WORDS.counting, { read: tally.read, count })
       : sentence(answers === 1 ? WORDS.always : WORDS.varies, {
         count, digit: same, answers, same: tally.counts[same],
         most: tidy(tally.most, 1),
@@ -294,12 +293,11 @@ function render({ model, el }) {
 
   // A few orders at a time, while the page has nothing else to do.
   const counting = whenIdle(() => {
-    for (let i = 0; i < ORDERS_AT_ONCE && counted.more; i += 1) {
-      counted.more = counted.tally.step();
-    }
+    const { tally } = counted;
+    for (let i = 0; i < ORDERS_AT_ONCE && !tally.isDone(); i += 1) tally.step();
     say();
-    if (!counted.more) put(frame.root, "aria-busy", "false");
-    return counted.more;
+    put(frame.root, "aria-busy", String(!tally.isDone()));
+    return !tally.isDone();
   });
 
   frame.root.append(

@@ -40,25 +40,19 @@ function shuffledInk(ink, order) {
   return moved;
 }
 
-// The largest difference between two lists of chances.
-function largestMove(a, b) {
-  return a.reduce((most, chance, i) =>
-    Math.max(most, Math.abs(chance - b[i])), 0);
-}
-
 // Reads a picture in the orders of the seeds 1, 2, 3 ..., one a step: how
 // often which digit came out, and by how much a chance has moved at most from
-// what it is with all patches in place.
+// what it is as `written`, with all patches in place.
 function makeTally(chancesOf, ink) {
-  const start = chancesOf(ink);
+  const written = chancesOf(ink);
   const counts = Array.from({ length: 10 }, () => 0);
-  const tally = { read: 0, most: 0, counts };
+  const tally = { written, read: 0, most: 0, counts };
+  tally.isDone = () => tally.read === BAG.orders;
   tally.step = () => {
     tally.read += 1;
     const chances = chancesOf(shuffledInk(ink, shuffleOf(tally.read)));
     counts[likeliest(chances)] += 1;
-    tally.most = Math.max(tally.most, largestMove(chances, start));
-    return tally.read < BAG.orders;
+    tally.most = Math.max(tally.most, largestChange(chances, written));
   };
   return tally;
 }

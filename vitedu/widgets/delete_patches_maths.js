@@ -103,10 +103,10 @@ function makeDeletion(reader, ink, paint) {
     }
     return false;
   }
+  const maps = { ink: inkOfPatches(ink, size), rollout: rolloutOf(whole.blocks) };
   // One number for each patch and order.
   const scoresOf = (gradients, seed) => ({
-    ink: inkOfPatches(ink, size), rollout: rolloutOf(whole.blocks),
-    gradient: gradients, random: randomScores(gradients.length, seed),
+    ...maps, gradient: gradients, random: randomScores(gradients.length, seed),
   });
   return { chancesWithout, curve, askNext, scoresOf, label };
 }

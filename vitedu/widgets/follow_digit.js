@@ -79,12 +79,7 @@ const WORDS = {
       text: "Each place adds a vector of its own, learned in training.",
       worked: "{a} + {b}", alone: "{a} alone: positions are off",
     },
-    norm1: {
-      title: "norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
-      text: "Each token by itself gets the mean 0 and the spread 1; then "
-        + "each number gets a learned factor and a learned shift.",
-      worked: NORMED,
-    },
+    norm1: ALIKE.norm,
     query: {
       title: "q", formula: "q_i = W_q y_i + b_q",
       text: "The query: what a token asks for, in this head.",
@@ -97,23 +92,15 @@ const WORDS = {
       title: "v", formula: "v_j = W_v y_j + b_v",
       text: "The value: what a token hands on when it is looked at.",
     },
-    scores: {
-      title: "scores", formula: "s_{ij} = q_i · k_j / √d",
-      text: "How well the query of a row fits the key of a column.",
-    },
-    softmax: {
-      title: "softmax", formula: "a_{ij} = e^{s_{ij}} / Σ_m e^{s_{im}}",
-      text: "Scores become weights. Each row adds up to 1.",
-      worked: "e^{{x}} / {total}",
-    },
+    scores: ALIKE.scores,
+    softmax: ALIKE.softmax,
     heads: {
-      title: "mix", formula: "h_i = Σ_j a_{ij} v_j",
+      ...ALIKE.mix,
       text: "Each token takes the values of all tokens, by these weights.",
       off: "0: this head is off",
     },
     projection: {
-      title: "project", formula: "o_i = W_o [h_i of all heads] + b_o",
-      text: "All heads, side by side, go through one more linear map.",
+      ...ALIKE.projection, formula: "o_i = W_o [h_i of all heads] + b_o",
     },
     "attention sum": {
       title: "+ input", formula: "z′_i = z_i + o_i",
@@ -122,45 +109,27 @@ const WORDS = {
       worked: "{b} + {a}", alone: "{a} alone: residuals are off",
     },
     norm2: {
-      title: "norm", formula: "y′ = γ (z′ − mean) / √(variance + ε) + β",
+      ...ALIKE.norm, formula: "y′ = γ (z′ − mean) / √(variance + ε) + β",
       text: "The second normalisation, with factors of its own.",
-      worked: NORMED,
     },
-    hidden: {
-      title: "widen", formula: "u_i = W_1 y′_i + b_1",
-      text: "The feed-forward network takes each token alone, and makes it "
-        + "wider.",
-    },
-    gelu: {
-      title: "GELU", formula: "g = u Φ(u)",
-      text: "Each number is multiplied by the share of a normal distribution "
-        + "that lies below it.",
-      worked: "{x} · {share}",
-    },
-    narrowed: {
-      title: "narrow", formula: "f_i = W_2 g_i + b_2",
-      text: "A second linear map brings the token back to its width.",
-    },
+    hidden: { ...ALIKE.hidden, formula: "u_i = W_1 y′_i + b_1" },
+    gelu: ALIKE.gelu,
+    narrowed: ALIKE.narrowed,
     "block sum": {
       title: "+ input", formula: "z″_i = z′_i + f_i",
       text: "The second residual. This is what the next block gets.",
       worked: "{b} + {a}", alone: "{a} alone: residuals are off",
       skipped: "what came in: this block is off",
     },
-    norm: {
-      title: "Norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
-      text: "One last normalisation, after all blocks.",
-      worked: NORMED,
-    },
+    norm: ALIKE.last,
     logits: {
       title: "Logits", formula: "l_n = w_n · y_1 + b_n",
       text: "The head reads the class token alone, and gives each digit a "
         + "number.",
     },
     answer: {
-      title: "Answer", formula: "p_n = e^{l_n} / Σ_m e^{l_m}",
+      ...ALIKE.chances, title: "Answer",
       text: "Softmax turns the logits into chances.",
-      worked: "e^{{x}} / {total}",
     },
   },
 };

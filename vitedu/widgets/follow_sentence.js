@@ -112,7 +112,7 @@ const WORDS = {
       title: "Memory", formula: "m_i = x_i, after the last block",
       text: "What the encoder hands to every block of the decoder: a vector "
         + "for each sign, which has heard of the others.",
-      worked: NORMED, same: "what the last block of the encoder gives",
+      worked: ALIKE.norm.worked, same: "what the last block of the encoder gives",
     },
     words: {
       title: "Words", formula: "y_i = √d · E[word i]",
@@ -138,81 +138,51 @@ const WORDS = {
       text: "The value: what a token hands on when it is looked at. In "
         + "cross-attention, values are made of the memory.",
     },
-    scores: {
-      title: "scores", formula: "s_{ij} = q_i · k_j / √d",
-      text: "How well the query of a row fits the key of a column.",
-    },
+    scores: ALIKE.scores,
     mask: {
       title: "mask", formula: "s_{ij} = −∞ where j > i",
       text: "A step sees itself and those before it. What comes later is "
         + "hidden: the places left empty.",
       worked: "{x}: visible", hidden: "hidden: the column comes later",
     },
-    softmax: {
-      title: "softmax", formula: "a_{ij} = e^{s_{ij}} / Σ_m e^{s_{im}}",
-      text: "Scores become weights. Each row adds up to 1.",
-      worked: "e^{{x}} / {total}", hidden: "0: the mask hides it",
-    },
+    softmax: { ...ALIKE.softmax, hidden: "0: the mask hides it" },
     mix: {
-      title: "mix", formula: "h_i = Σ_j a_{ij} v_j",
+      ...ALIKE.mix,
       text: "Each token takes the values of all that it sees, by these "
         + "weights.",
     },
     projection: {
-      title: "project", formula: "o_i = W_o [h_i of all heads]",
-      text: "All heads, side by side, go through one more linear map.",
+      ...ALIKE.projection, formula: "o_i = W_o [h_i of all heads]",
     },
     sum: {
       title: "+ input", formula: "z_i = x_i + o_i",
       text: "What attention has found is added to the token: a residual.",
       worked: "{a} + {b}",
     },
-    norm: {
-      title: "norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
-      text: "Each token by itself gets the mean 0 and the spread 1; then "
-        + "each number gets a learned factor and a learned shift.",
-      worked: NORMED,
-    },
-    hidden: {
-      title: "widen", formula: "u_i = W_1 y_i + b_1",
-      text: "The feed-forward network takes each token alone, and makes it "
-        + "wider.",
-    },
+    norm: ALIKE.norm,
+    hidden: { ...ALIKE.hidden, formula: "u_i = W_1 y_i + b_1" },
     active: {
       title: "ReLU", formula: "g = max(0, u)",
       text: "Numbers below 0 become 0.", worked: "max(0, {x})",
     },
-    gelu: {
-      title: "GELU", formula: "g = u Φ(u)",
-      text: "Each number is multiplied by the share of a normal distribution "
-        + "that lies below it.",
-      worked: "{x} · {share}",
-    },
-    narrowed: {
-      title: "narrow", formula: "f_i = W_2 g_i + b_2",
-      text: "A second linear map brings the token back to its width.",
-    },
+    gelu: ALIKE.gelu,
+    narrowed: ALIKE.narrowed,
     "forward sum": {
       title: "+ input", formula: "z_i = y_i + f_i",
       text: "The residual of the feed-forward network.", worked: "{a} + {b}",
     },
     "forward norm": {
-      title: "norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
-      text: "A normalisation with factors of its own.", worked: NORMED,
+      ...ALIKE.norm, text: "A normalisation with factors of its own.",
     },
-    last: {
-      title: "Norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
-      text: "One last normalisation, after all blocks.", worked: NORMED,
-    },
+    last: ALIKE.last,
     logits: {
       title: "Logits", formula: "l_n = w_n · y_i",
       text: "Each word of the vocabulary gets a number: how well its row of "
         + "the output map fits the vector of the step.",
     },
     chances: {
-      title: "Next word", formula: "p_n = e^{l_n} / Σ_m e^{l_m}",
+      ...ALIKE.chances, title: "Next word",
       text: "Softmax turns the logits into chances, a row for each step.",
-      worked: "e^{{x}} / {total}",
     },
   },
 };
@@ -268,8 +238,7 @@ function translated(writer, how) {
   return { ...found, ids, logProb, states, encoded: writer.encoded };
 }
 
-// Where the queries and the keys of an attention stand in the two lines, and
-// its weights.
+// A row of weights for each query of a head.
 function lookOf({ encoded, states }, kind, layer, head) {
   const branches = kind === "encoder" ? encoded.blocks[layer].attention
     : states.map(({ blocks }) => blocks[layer][kind]);
@@ -390,8 +359,9 @@ function render({ model, el }) {
   const translator = translatorOf(model);
   const { num_layers: layers, num_heads: heads } = translator.config;
   const frame = explorer(el, "follow-sentence", WORDS.label);
-  const slip = translated(writerOf(translator, AT_SLIP.number),
-    { method: "greedy" }).ids.map(translator.word);
+  let writer = writerOf(translator, AT_SLIP.number);
+  const slip = translated(writer, { method: "greedy" })
+    .ids.map(translator.word);
   const tools = makeTools(frame, model, {
     tour: slip.slice(0, -1).join(" ") === SLIP ? TOUR : [],
   });
@@ -400,7 +370,7 @@ function render({ model, el }) {
   const goToStep = (step) => set({ step, row: -1 });
   const idOf = (word) => (word === TRANSLATION.marks.eos ? MARKS.eos
     : MARKS.first + model.get("tgt_words").indexOf(word));
-  let [writer, found, searched] = [];
+  let [found, searched] = [];
 
   const field = numberField(
     EXAMPLES, (number) => restart({ number }),
@@ -492,7 +462,7 @@ function render({ model, el }) {
     const asked = [number, method, size, temperature, view.seed, begins].join();
     if (asked === searched) return;
     searched = asked;
-    if (writer?.number !== number) writer = writerOf(translator, number);
+    if (writer.number !== number) writer = writerOf(translator, number);
     found = translated(writer,
       { method, size, temperature, seed: view.seed, begins });
   }

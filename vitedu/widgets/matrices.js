@@ -40,6 +40,12 @@ function likeliest(chances) {
   return chances.indexOf(Math.max(...chances));
 }
 
+// Of two lists of numbers, how far apart they are where they differ most.
+function largestChange(a, b) {
+  return a.reduce((most, number, i) =>
+    Math.max(most, Math.abs(number - b[i])), 0);
+}
+
 function pairs(a, b) {
   return Array.from(a, (number, i) => [number, b[i]]);
 }

@@ -1,8 +1,51 @@
 // A stage of a network that is open: a strip of steps leads to it, its numbers
 // are squares, and one of them is worked out.
 
-// A norm in numbers, wherever it stands.
-const NORMED = "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}";
+const NORM = {
+  title: "norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
+  text: "Each token by itself gets the mean 0 and the spread 1; then each "
+    + "number gets a learned factor and a learned shift.",
+  worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
+};
+// What is said of stages that are alike in every network.
+const ALIKE = {
+  norm: NORM,
+  last: {
+    ...NORM, title: "Norm", text: "One last normalisation, after all blocks.",
+  },
+  scores: {
+    title: "scores", formula: "s_{ij} = q_i · k_j / √d",
+    text: "How well the query of a row fits the key of a column.",
+  },
+  softmax: {
+    title: "softmax", formula: "a_{ij} = e^{s_{ij}} / Σ_m e^{s_{im}}",
+    text: "Scores become weights. Each row adds up to 1.",
+    worked: "e^{{x}} / {total}",
+  },
+  mix: { title: "mix", formula: "h_i = Σ_j a_{ij} v_j" },
+  projection: {
+    title: "project",
+    text: "All heads, side by side, go through one more linear map.",
+  },
+  hidden: {
+    title: "widen",
+    text: "The feed-forward network takes each token alone, and makes it "
+      + "wider.",
+  },
+  gelu: {
+    title: "GELU", formula: "g = u Φ(u)",
+    text: "Each number is multiplied by the share of a normal distribution "
+      + "that lies below it.",
+    worked: "{x} · {share}",
+  },
+  narrowed: {
+    title: "narrow", formula: "f_i = W_2 g_i + b_2",
+    text: "A second linear map brings the token back to its width.",
+  },
+  chances: {
+    formula: "p_n = e^{l_n} / Σ_m e^{l_m}", worked: "e^{{x}} / {total}",
+  },
+};
 
 const OPENED = {
   axes: ["Row", "Column"],
@@ -93,11 +136,6 @@ function filled(weights, columns, { x = 0, y = 0, cell = 1, full = 0.94 } = {}) 
     path += `M${hundredths(left)} ${hundredths(top)}h${s}v${s}h-${s}z`;
   });
   return path;
-}
-
-// Much quicker than toFixed().
-function hundredths(number) {
-  return Math.round(100 * number) / 100;
 }
 
 // Steps in a line of which one is open; each has a `title`, and may have a

@@ -16,10 +16,10 @@ function tokenAt(x, width, tokens) {
 function reachPicture(stack, reach, width) {
   const { kind, tokens, layers, place } = stack;
   const step = reachStep(width, tokens);
-  const x = (token) => hundredth(REACH_SIZE.side + (token + 0.5) * step);
-  const y = (layer) => hundredth(REACH_SIZE.bottom
+  const x = (token) => hundredths(REACH_SIZE.side + (token + 0.5) * step);
+  const y = (layer) => hundredths(REACH_SIZE.bottom
     + (REACH_SIZE.top - REACH_SIZE.bottom) * layer / layers);
-  const radius = hundredth(Math.min(4.5, step / 2.6));
+  const radius = hundredths(Math.min(4.5, step / 2.6));
   const line = ([from, to]) =>
     `M${x(from[1])} ${y(from[0])}L${x(to[1])} ${y(to[0])}`;
   // Below its last layer, attention joins everything to everything.
@@ -34,8 +34,8 @@ function reachPicture(stack, reach, width) {
   const every = Math.ceil(26 / step);
   return [
     draft("rect", {
-      class: "column", x: hundredth(x(place) - step / 2), y: 0,
-      width: hundredth(step), height: y(0) + 8,
+      class: "column", x: hundredths(x(place) - step / 2), y: 0,
+      width: hundredths(step), height: y(0) + 8,
     }),
     ...(whole ? [draft("rect", {
       class: "all", x: x(0), y: y(layers - 1), width: x(tokens - 1) - x(0),
@@ -54,8 +54,4 @@ function reachPicture(stack, reach, width) {
         x: x(token), y: y(0) + 22, "text-anchor": "middle", text: token + 1,
       })),
   ];
-}
-
-function hundredth(number) {
-  return Math.round(100 * number) / 100;
 }

@@ -13,7 +13,7 @@ const TOOLS = {
     + "there.",
   embed: "Embed",
   embedded: "The code for your page is copied: a frame with these settings.",
-  embedInBar: "Put this into your page: {code}",
+  notEmbedded: "Put this into your page: {code}",
   full: "Full screen",
   notFull: "Leave full screen",
   ignored: "The address asks for something that this explorer does not have. "
@@ -222,19 +222,14 @@ function makeTools(
     const code = `<iframe src="${href.replaceAll("&", "&amp;")}" `
       + `title="${place.ariaLabel}" width="100%" `
       + `height="${place.offsetHeight + 90}" loading="lazy"></iframe>`;
-    try {
-      await navigator.clipboard.writeText(code);
-      write(said, TOOLS.embedded);
-    } catch {
-      write(said, sentence(TOOLS.embedInBar, { code }));
-    }
+    write(said, await isCopied(code) ? TOOLS.embedded
+      : sentence(TOOLS.notEmbedded, { code }));
   }
   async function copy() {
     const link = location.href.replace(/(#.*)?$/s, "") + fragment();
-    try {
-      await navigator.clipboard.writeText(link);
+    if (await isCopied(link)) {
       write(said, TOOLS.copied);
-    } catch {
+    } else {
       history.replaceState(null, "", link);
       write(said, TOOLS.inBar);
     }
@@ -267,6 +262,16 @@ function makeTools(
   }
   const row = html("div", { class: "vitedu-tools" }, ...buttons, said);
   return { foot: [steps.root, row], dispose };
+}
+
+// Puts a text where the reader can paste it from; not every browser lets it.
+async function isCopied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function fullScreen(place) {

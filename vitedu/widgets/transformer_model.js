@@ -89,8 +89,7 @@ function makeTransformer({ weights, layout, config }) {
 
   // A residual branch keeps what came in, what enters it, the sum behind it
   // and what leaves it.
-  function branch(x, norm, work) {
-    const inside = enter(x, norm);
+  function branch(x, norm, work, inside = enter(x, norm)) {
     const { out: added, ...kept } = work(inside);
     const sum = add(x, added);
     const out = config.norm_first ? sum : normalise(sum, norm);
@@ -168,10 +167,11 @@ function makeTransformer({ weights, layout, config }) {
     const blocks = layers.map((layer) => {
       const block = `encoder.blocks.${layer}`;
       const name = `${block}.attn`;
-      const seen = xs.map((x) =>
-        keyAndValue(enter(x, `${block}.norm1`), name));
-      const attention = xs.map((x) => branch(x, `${block}.norm1`, (inside) =>
-        attend(query(inside, name), seen, name)));
+      const norm = `${block}.norm1`;
+      const insides = xs.map((x) => enter(x, norm));
+      const seen = insides.map((inside) => keyAndValue(inside, name));
+      const attention = xs.map((x, i) => branch(x, norm, (inside) =>
+        attend(query(inside, name), seen, name), insides[i]));
       const forward = attention.map(({ out }) =>
         feedForward(out, block, "norm2"));
       xs = forward.map(({ out }) => out);
