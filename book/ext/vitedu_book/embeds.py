@@ -5,7 +5,6 @@ scripts. Any site may show these pages in a frame, and no other page of the
 book (book/hosting/_headers).
 """
 
-import hashlib
 import shutil
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from sphinx.application import Sphinx
 
 from .explorer_links import PREFIX, explorers_in
 from .hosting import policy_tag
+from .widget_state import version_of
 
 FOLDER = "embed"
 # It needs a policy that a frame should not have.
@@ -35,8 +35,7 @@ def write_pages(app: Sphinx, exception: Exception | None) -> None:
             if name in WITHOUT or path.exists():
                 continue
             state = f"_static/widget-state/{docname}.js"
-            content = Path(app.outdir, state).read_bytes()
-            version = hashlib.sha256(content).hexdigest()[:8]
+            version = version_of(Path(app.outdir, state))
             path.parent.mkdir(exist_ok=True)
             text = app.builder.templates.render(
                 "embed.html",

@@ -48,16 +48,20 @@ def move_state(
     for script in states:
         name = f"widget-state/{pagename}.js"
         path = Path(app.outdir, "_static", name)
-        text = write_states(json.loads(script.attributes["body"]), path)
+        write_states(json.loads(script.attributes["body"]), path)
         scripts.remove(script)
         address = context["pathto"](f"_static/{name}", resource=True)
-        version = hashlib.sha256(text.encode()).hexdigest()[:8]
-        state = {"data-state": f"{address}?v={version}"}
+        state = {"data-state": f"{address}?v={version_of(path)}"}
         app.add_js_file(HOST, defer="defer", **state)
 
 
-def write_states(saved: dict[str, Any], path: Path) -> str:
-    """Write saved widgets to a script, and return its text.
+def version_of(path: Path) -> str:
+    """Return what tells a file from an older one in a browser's cache."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+
+
+def write_states(saved: dict[str, Any], path: Path) -> None:
+    """Write saved widgets to a script.
 
     A model that holds bytes for others becomes a script in the folder beside
     it, and its state the name of that file.
@@ -76,7 +80,6 @@ def write_states(saved: dict[str, Any], path: Path) -> str:
     if folder.exists():
         text += f"{STATE}.address = document.currentScript.src;\n"
     path.write_text(text, encoding="utf-8")
-    return text
 
 
 def scripts_of(saved: dict[str, Any]) -> list[str]:
