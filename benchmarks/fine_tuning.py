@@ -55,10 +55,10 @@ LAST = 3
 STEPS = {"CNN": 400, "small ViT": 400, "head": 300, "last": 200}
 """Of training, in batches of 25, or of 10 where there are no more images."""
 RATES = {
-    "CNN": (1e-3, 3e-3, 1e-2),
-    "small ViT": (1e-3, 3e-3, 1e-2),
-    "head": (1e-3, 3e-3, 1e-2),
-    "last": (1e-4, 3e-4, 1e-3),
+    "CNN": (1e-3, 3e-3, 1e-2, 3e-2),
+    "small ViT": (3e-4, 1e-3, 3e-3, 1e-2),
+    "head": (1e-3, 3e-3, 1e-2, 3e-2, 1e-1),
+    "last": (3e-5, 1e-4, 3e-4, 1e-3),
 }
 """Of learning, among which the validation images choose."""
 COUNTS = dict.fromkeys(RATES, LABELS) | {"small ViT": (20,), "last": (50,)}

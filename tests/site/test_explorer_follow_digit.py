@@ -69,7 +69,7 @@ def test_what_one_draws_is_read_at_once_and_again(show):
     expect_answer(explorer, first)
     page.get_by_role("button", name="Clear").click()
     expect(page.locator(".vitedu-reading")).to_contain_text(
-        "Nothing is drawn."
+        "Nothing is drawn"
     )
     expect_answer(explorer, np.zeros(64))
 
@@ -215,6 +215,10 @@ def test_the_small_form_loads_nothing_until_it_is_touched(show):
     ready(page)
     expect(page.locator(".big-look .look")).to_have_count(1)
     link = page.get_by_role("link", name="Follow it through every step")
-    href = link.get_attribute("href")
-    assert href.endswith("chapters/14-training-a-vit.html")
+    address, _, settings = link.get_attribute("href").partition("#")
+    assert address.endswith("chapters/14-training-a-vit.html")
+    whole = show(make())
+    whole.evaluate("settings => { location.hash = settings; }", settings)
+    expect_published(ready(whole), digit=-1)
+    assert published(ready(whole))["chances"] == published(explorer)["chances"]
     assert overflow(page) <= 0

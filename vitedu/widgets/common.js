@@ -399,8 +399,10 @@ function superscript(integer) {
 }
 
 // The words of a sentence around its numbers: "{n} keys", {n: 4} -> "4 keys".
+// Of the digits, 8 alone begins like a vowel.
 function sentence(template, values) {
-  return template.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  return template.replace(/\{(\w+)\}/g, (_, key) => values[key])
+    .replace(/\b([aA]) (?=8\b)/g, "$1n ");
 }
 
 // {data: DataView, shape, dtype} as Python sent it -> {data: typed, shape}.

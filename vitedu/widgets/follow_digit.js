@@ -11,7 +11,7 @@ const WORDS = {
   clear: "Clear",
   small: {
     text: "The Vision Transformer of chapter 14 reads it in your browser. "
-      + "The map shows where it looks before it answers.",
+      + "Draw, and a map shows where it looks before it answers.",
     link: "Follow it through every step →",
     page: "chapters/14-training-a-vit.html",
     map: "Where the class token looks in the last block",
@@ -50,9 +50,9 @@ const WORDS = {
     block: "block {block}", head: "head {head} of block {block}",
   },
   on: "Everything on",
-  reading: "It reads a {digit}, with a chance of {chance}; next comes {next}, "
-    + "with {nextChance}.",
-  blank: "Nothing is drawn.",
+  reading: "It reads a {digit}, with a chance of {chance}",
+  next: "; next comes {next}, with {nextChance}",
+  blank: "Nothing is drawn, but it has to choose.",
   without: "The whole network reads a {digit}, with {chance}.",
   looks: "In head {head} of block {block} the class token looks most at "
     + "patch {patch}, with a weight of {weight}.",
@@ -326,6 +326,7 @@ function render({ model, el }) {
     const view = viewed();
     field.show(view.ink);
     chips.update(view.digit);
+    if (small) pointToChapter(view);
     if (network.reader) {
       show(view, speak);
       return;
@@ -347,10 +348,11 @@ function render({ model, el }) {
 
   function verdict(chances) {
     const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
-    return sentence(WORDS.reading, {
+    const words = WORDS.reading + (small ? "" : WORDS.next);
+    return `${sentence(words, {
       digit: order[0], chance: percent(chances[order[0]]),
       next: order[1], nextChance: percent(chances[order[1]]),
-    });
+    })}.`;
   }
 
   function show(view, speak) {
@@ -408,10 +410,14 @@ function render({ model, el }) {
     }), said].join(" ");
   }
 
-  function linkToChapter() {
+  // To the same digit, or to what is drawn in its place.
+  const toChapter = html("a", { text: WORDS.small.link });
+  function pointToChapter({ digit, ink }) {
     const root = document.documentElement.dataset.content_root ?? "./";
-    return html("a", { href: root + WORDS.small.page,
-      text: WORDS.small.link });
+    const settings = new URLSearchParams({ digit,
+      ...(digit < 0 ? { picture: Array.from(ink).join("_") } : {}) });
+    put(toChapter, "href",
+      `${root}${WORDS.small.page}#${frame.root.id}:${settings}`);
   }
 
   const drawing = html("div", { class: "drawing" }, field.root,
@@ -423,7 +429,7 @@ function render({ model, el }) {
         panel("of-drawing", titled(WORDS.draw), drawing),
         panel("of-answer", titled(WORDS.answer), bars.root)),
       html("div", { class: "invitation" }, look, html("p", {},
-        `${WORDS.small.text} `, linkToChapter())),
+        `${WORDS.small.text} `, toChapter)),
       ...frame.reading,
     );
   } else {
