@@ -5,7 +5,7 @@ pixels, by small networks from scratch, by frozen features of a network that
 was trained on photographs, and by fine-tuning it. Validation images choose all
 settings; the test images judge what was chosen, and nothing else. Chapter 21
 reads the result file. What the network makes of the images is kept in
-`_build`. Run it, for about half an hour, with:
+`_build`. Run it, for an hour or two, with:
     python -m benchmarks.fine_tuning
 """
 
