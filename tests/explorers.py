@@ -39,6 +39,7 @@ from vitedu.widgets import (
     ReverseTrainer,
     Ring,
     SoftmaxScaling,
+    Training,
 )
 
 
@@ -193,6 +194,20 @@ def follow_sentence(model=None, **view) -> FollowSentence:
     return make_explorer(FollowSentence, model, **{"number": 87} | view)
 
 
+def training(**changes) -> Training:
+    """Make one of 2 networks, 7 epochs and 30 images."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 10, 30)
+    guesses = rng.integers(0, 10, (2, 7, 30))
+    usual = {
+        "images": rng.integers(0, 17, (30, 8, 8)),
+        "labels": labels,
+        "answers": np.where(rng.random((2, 7, 30)) < 0.3, guesses, labels),
+    }
+    usual = {name: array.astype("u1") for name, array in usual.items()}
+    return Training(**usual | {"names": ["first", "second"]} | changes)
+
+
 MAKERS = {
     "ask patch": ask_patch,
     "assumed heads": assumed_heads,
@@ -214,4 +229,5 @@ MAKERS = {
     "reverse trainer": reverse_trainer,
     "ring": Ring,
     "softmax scaling": SoftmaxScaling,
+    "training": training,
 }

@@ -242,6 +242,20 @@ WRONG_PARTS = {
         ({"config": CONFIG | {"tgt_pad_id": 1}}, "must have tgt_pad_id = 0"),
         ({"config": CONFIG | {"max_len": 14}}, "a max_len of at least 15"),
     ],
+    "training": [
+        (
+            {"names": ["one"]},
+            "names must have .* network of answers, 2, got 1",
+        ),
+        ({"names": ["one", " "]}, "names must not be blank"),
+        ({"names": "ab"}, "names must be a list of strings", TypeError),
+        ({"labels": np.zeros(3, "u1")}, "labels must have .* 30, got 3"),
+        ({"labels": np.full(30, 10, "u1")}, r"lie in \[0, 9\], got 10"),
+        ({"images": np.zeros((3, 8, 8), "u1")}, "images must have .* got 3"),
+        ({"images": np.full((30, 8, 8), 17, "u1")}, r"in \[0, 16\], got 17"),
+        ({"answers": np.full((2, 7, 30), 11, "u1")}, r"in \[0, 9\], got 11"),
+        ({"answers": np.zeros((2, 30), "u1")}, r"answers .*\(2, 30\)"),
+    ],
 }
 # What is refused at any time, beyond a wrong type or a wrong end.
 WRONG_VIEWS = {
@@ -326,6 +340,11 @@ WRONG_VIEWS = {
         ("begins", 25 * ["one"], "at most 24 words"),
         ("row", -2, r"row must lie in \[-1, 23\], got -2"),
     ],
+    "training": [
+        ("network", 2, r"network must lie in \[0, 1\], got 2"),
+        ("epoch", 8, r"epoch must lie in \[1, 7\], got 8"),
+        ("image", 30, r"image must lie in \[0, 29\], got 30"),
+    ],
 }
 
 
@@ -409,6 +428,7 @@ MADE_OF = {
     "patch cutter": "image patch_sizes",
     "follow sentence": "weights src_words tgt_words layout config",
     "ring": "gradients",
+    "training": "images labels answers names",
 }
 
 
@@ -468,6 +488,7 @@ def test_what_an_explorer_is_made_of_cannot_be_exchanged(name):
         ("patch cutter", {}, {"patch": 7, "place": 0, "cut": "patches"}),
         ("positional encoding", {"length": 10}, {"position": 9, "other": 9}),
         ("reverse trainer", {"num_heads": 4}, {"positions": True}),
+        ("training", {}, {"network": 0, "epoch": 1, "image": 0}),
     ],
 )
 def test_what_an_explorer_opens_with(name, given, opens_with):

@@ -338,6 +338,7 @@ TOURS = {
     "reach": MAKERS["reach"],
     "ring": MAKERS["ring"],
     "softmax scaling": MAKERS["softmax scaling"],
+    "training": MAKERS["training"],
 }
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 # Without the row of the tour, and with what stands in fields.

@@ -20,6 +20,7 @@ from vitedu.widgets.reach import Reach
 from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.ring import Ring
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
+from vitedu.widgets.training import Training
 
 __all__ = [
     "AskPatch",
@@ -42,4 +43,5 @@ __all__ = [
     "ReverseTrainer",
     "Ring",
     "SoftmaxScaling",
+    "Training",
 ]
