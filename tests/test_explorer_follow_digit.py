@@ -23,7 +23,8 @@ from vitedu.widgets.follow_digit import STAGES
 
 LIBRARY = Path(vitedu.__file__).parent
 KEPT = LIBRARY.parent / "book/data/digit-vit.safetensors"
-SCRIPTS = "matrices follow_digit_maths follow_digit_ink follow_digit_stages"
+SCRIPTS = """matrices follow_digit_maths follow_digit_ink follow_digit_stages
+digit_parts follow_digit_game"""
 READER = """const reader = makeReader(
   new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
   sent.layout, sent.config);
@@ -313,6 +314,122 @@ def test_a_drawing_is_as_large_and_as_dark_as_the_data_wherever_it_stands():
     assert not nothing.any()
     assert dot[3:5, 3:5].all()
     assert dot.sum() == dot[3:5, 3:5].sum()
+
+
+def inked_onto(start: np.ndarray, strokes: list) -> np.ndarray:
+    """Return a picture with strokes on it, dot by dot of a fine pen."""
+    dots = np.arange(32) + 0.5
+    right, down = np.meshgrid(dots, dots)
+    inked = np.zeros((32, 32), bool)
+    for points in (32 * np.array(stroke) for stroke in strokes):
+        for (ax, ay), (bx, by) in zip(
+            points[[0, *range(len(points) - 1)]], points, strict=True
+        ):
+            length = (bx - ax) ** 2 + (by - ay) ** 2
+            along = (right - ax) * (bx - ax) + (down - ay) * (by - ay)
+            t = np.clip(along / (length or 1), 0, 1)
+            away = (right - ax - t * (bx - ax)) ** 2
+            away += (down - ay - t * (by - ay)) ** 2
+            inked |= away <= 1
+    counts = inked.reshape(8, 4, 8, 4).sum(axis=(1, 3))
+    return np.minimum(16, start + counts)
+
+
+@torch.no_grad()
+def chances_of(model, ink: np.ndarray) -> np.ndarray:
+    """Return what a network answers pictures (..., 8, 8) of 0 to 16."""
+    images = torch.tensor(ink / 16).float().reshape(-1, 1, 8, 8)
+    return model((images - DATA.mean) / DATA.std).softmax(dim=-1).numpy()
+
+
+def test_a_stroke_on_a_digit_adds_its_ink_and_is_read_by_the_network():
+    start = kept_parts()["samples"][3]
+    strokes = [
+        [[0.31, 0.3], [0.32, 0.47], [0.6, 0.66]],
+        [[0.9, 0.1]],
+        [[0.62, 0.5], [1.2, -0.1]],
+    ]
+    ink, added, chances = in_page(
+        """((ink) => [ink, inkSum(ink) - inkSum(start),
+          reader.run(ink).answer.data])(inkOnto(start, strokes))""",
+        kept_parts(),
+        start=start,
+        strokes=strokes,
+    )
+    expected = inked_onto(start.astype(int), strokes)
+    np.testing.assert_array_equal(numbers(ink, 8, 8), expected)
+    assert added == (expected.sum() - start.sum()) / 16 > 1
+    expected = chances_of(kept(), expected)[0]
+    np.testing.assert_allclose(chances, expected, atol=1e-4)
+
+
+def test_a_key_inks_a_quarter_of_its_pixel_until_it_is_full():
+    found = run(
+        SCRIPTS,
+        """[1, 2, 3, 4, 5].map(() => {
+          const stroke = keyedStroke(strokes, 2, 5);
+          if (stroke) strokes.push(stroke);
+          return [strokes.length, inkOnto(new Uint8Array(64), strokes)];
+        })""",
+        strokes=[],
+    )
+    for presses, (strokes, ink) in enumerate(found, start=1):
+        expected = np.zeros((8, 8))
+        expected[2, 5] = 4 * min(4, presses)
+        np.testing.assert_array_equal(numbers(ink, 8, 8), expected)
+        assert strokes == min(4, presses)
+
+
+def dabs_on(start: np.ndarray) -> list[tuple]:
+    """Return (ink added, side, row, column, picture) of every dab."""
+    dabs = {}
+    for side in (1, 2):
+        for row, column in np.ndindex(9 - side, 9 - side):
+            square = slice(row, row + side), slice(column, column + side)
+            for more in range(1, 17):
+                ink = start.astype(int)
+                ink[square] = np.minimum(16, ink[square] + more)
+                added = (ink.sum() - start.sum()) / 16
+                if added:
+                    key = side, row, column, added
+                    dabs[key] = added, side, row, column, ink
+    return list(dabs.values())
+
+
+# One pixel is enough, four are needed, nothing is, and it was misread.
+@pytest.mark.parametrize("sample", [3, 0, 2, 10])
+def test_the_least_dab_is_that_of_all_in_the_library(sample):
+    start = kept_parts()["samples"][sample]
+    dabs = dabs_on(start)
+    answers = chances_of(kept(), np.stack([dab[-1] for dab in dabs]))
+    was = chances_of(kept(), start)[0].argmax()
+    flips = answers.argmax(-1) != was
+    least = min(
+        (dab[0] for dab, flip in zip(dabs, flips, strict=True) if flip),
+        default=None,
+    )
+    search = in_page(
+        """(() => {
+          const answer = (ink) => reader.run(ink).answer.data;
+          const search = leastDab(start, likeliest(answer(start)), answer);
+          while (!search.isDone()) search.step();
+          return search;
+        })()""",
+        kept_parts(),
+        start=start,
+    )
+    assert search["all"] == len(dabs)
+    found = search["found"]
+    if least is None:
+        assert found is None
+        assert search["tried"] == len(dabs)
+        return
+    assert found["added"] == least
+    place = found["added"], found["wide"], found["row"], found["column"]
+    at = [dab[:4] for dab in dabs].index(place)
+    np.testing.assert_array_equal(numbers(found["ink"], 8, 8), dabs[at][-1])
+    assert flips[at]
+    assert found["digit"] == answers[at].argmax()
 
 
 def test_the_samples_show_every_digit_and_what_it_misreads():

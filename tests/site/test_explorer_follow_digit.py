@@ -1,17 +1,28 @@
 """FollowDigit in the browser: drawing, stages, lens, parts switched off."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from explorers import digit_model, followed
 from explorers import follow_digit as make
-from mounted import expect_published, explorer_of, overflow, published
+from mounted import (
+    accessibility_faults,
+    expect_published,
+    explorer_of,
+    overflow,
+    published,
+)
 from playwright.sync_api import Locator, Page, expect
 
+from vitedu.book.followed_digits import followed_digits
 from vitedu.data.digits import digits
+from vitedu.pretrained.models import config_of, load_vit
+from vitedu.widgets import FollowDigit
 
+ROOT = Path(__file__).parents[2]
 DATA = digits()
 # A tall hook, as shares of the field.
 STROKE = [(0.3, 0.2), (0.7, 0.2), (0.45, 0.85)]
@@ -221,4 +232,124 @@ def test_the_small_form_loads_nothing_until_it_is_touched(show):
     whole.evaluate("settings => { location.hash = settings; }", settings)
     expect_published(ready(whole), digit=-1)
     assert published(ready(whole))["chances"] == published(explorer)["chances"]
+    assert page.get_by_role("button", name="Change its mind").count() == 0
     assert overflow(page) <= 0
+
+
+def book_digits(**changes) -> FollowDigit:
+    path = ROOT / "book/data/digit-vit.safetensors"
+    parts = followed_digits(load_vit(path, config_of(path)))
+    return FollowDigit(**parts | changes)
+
+
+def inks(
+    page: Page, row: int, column: int, *, times: int, at: tuple = (3, 3)
+) -> None:
+    """Ink a pixel by key, from where the keys are; at first in (3, 3)."""
+    field = page.get_by_role("application")
+    for key, steps in (
+        ("ArrowDown", row - at[0]),
+        ("ArrowRight", column - at[1]),
+    ):
+        opposite = {"ArrowDown": "ArrowUp", "ArrowRight": "ArrowLeft"}[key]
+        for _ in range(abs(steps)):
+            field.press(key if steps > 0 else opposite)
+    for _ in range(times):
+        field.press("Space")
+
+
+def tops(page: Page) -> list[float]:
+    """Return where what follows the game begins."""
+    return page.locator(
+        ".of-answer, .of-lens, .samples, .vitedu-reading, .of-strip"
+    ).evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_the_game_counts_ink_until_the_network_changes_its_mind(
+    show, theme, width
+):
+    page = show(book_digits(digit=3), theme=theme, width=width)
+    explorer = ready(page)
+    line, field = page.locator(".game-line"), page.locator(".field")
+    expect(line).to_be_hidden()
+    page.get_by_role("button", name="Change its mind").click()
+    expect(line).to_contain_text("It reads a 3, with a chance of 96 %.")
+    undo = page.get_by_role("button", name="Undo stroke")
+    expect(undo).to_be_disabled()
+    before = tops(page)
+    # Two quarters of the pixel that the search finds, by keys.
+    inks(page, 3, 2, times=1)
+    expect_published(explorer, added=0.25, least="")
+    expect(line).to_contain_text("0.25 pixels of ink added, 1.2 % of")
+    expect(line).to_contain_text("it still reads a 3")
+    field.press("Space")
+    expect_published(explorer, added=0.5, least=0.5)
+    expect(line).to_contain_text("changes its mind: it now reads a 9")
+    first = page.locator(".bars li.first .digit")
+    expect(first).to_have_text("9")
+    # A stroke adds to it; the least stays.
+    box = field.bounding_box()
+    for i, share in enumerate((0.2, 0.8)):
+        page.mouse.move(
+            box["x"] + 0.05 * box["width"], box["y"] + share * box["height"]
+        )
+        if not i:
+            page.mouse.down()
+    page.mouse.up()
+    expect(line).not_to_contain_text("0.50 pixels of ink added")
+    assert published(explorer)["added"] > 2
+    expect(line).to_contain_text("Your least so far: 0.50.")
+    undo.click()
+    expect_published(explorer, added=0.5, least=0.5)
+    field.press("Delete")
+    expect_published(explorer, added=0.25, least=0.5)
+    page.get_by_role("button", name="Compare").click()
+    expect(line).to_contain_text(
+        "The least single dab: 0.50, on the framed pixel; it then reads a 9."
+    )
+    frame = page.locator(".dab")
+    expect(frame).to_have_attribute("x", "2")
+    expect(frame).to_have_attribute("y", "3")
+    assert tops(page) == before
+    assert overflow(page) <= 0
+    assert accessibility_faults(page) == []
+    page.get_by_role("button", name="Undo all").click()
+    expect_published(explorer, added=0, least=0.5, digit=3)
+    page.get_by_role("button", name="Leave the game").click()
+    expect(line).to_be_hidden()
+    assert field.get_attribute("class") == "field"
+
+
+def test_the_game_goes_on_with_another_digit_and_keeps_the_least(show):
+    page = show(book_digits(digit=3))
+    explorer = ready(page)
+    page.get_by_role("button", name="Change its mind").click()
+    inks(page, 3, 2, times=2)
+    expect_published(explorer, least=0.5)
+    page.locator(".sample").nth(10).click()
+    expect_published(explorer, added=0, least="", digit=10)
+    expect(page.locator(".game-line")).to_contain_text("It reads an 8")
+    page.get_by_role("button", name="Give up").click()
+    expect(page.locator(".game-line")).to_contain_text(
+        "The least single dab: 0.06, on the framed pixel"
+    )
+    page.locator(".sample").nth(3).click()
+    expect_published(explorer, added=0, least=0.5, digit=3)
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator(".game")).to_be_hidden()
+    change = page.get_by_role("button", name="Change its mind")
+    expect(change).to_be_disabled()
+    # One's own drawing is as good a start.
+    draw(page)
+    expect(change).to_be_enabled()
+    drawn = picture_of(page)
+    change.click()
+    expect_published(explorer, added=0, digit=-1)
+    inks(page, 0, 7, times=2, at=(3, 2))
+    expect_published(explorer, added=0.5)
+    assert picture_of(page).sum() == drawn.sum() + 8
+    page.get_by_role("button", name="Leave the game").click()
+    corner = page.locator(".strip .ink").nth(7)
+    expect(corner).to_have_attribute("fill-opacity", "0")
+    np.testing.assert_array_equal(picture_of(page), drawn)

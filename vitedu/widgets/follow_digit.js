@@ -266,8 +266,15 @@ function render({ model, el }) {
   let done = {}; // the last run, and of what
 
   const field = drawingField({ label: WORDS.field, help: WORDS.help }, (ink) =>
-    set({ digit: -1, picture: encodeArray(
+    set(game?.startTraits(ink) ?? { digit: -1, picture: encodeArray(
       { data: ink, shape: [PICTURE.side, PICTURE.side] }, "uint8") }));
+  const [drawTitle, drawNote] = [titled(WORDS.draw), noted(WORDS.prepared)];
+  const game = small ? null : mindGame({
+    field, set, publish: frame.publish, turn: (plays) => {
+      write(drawTitle, plays ? GAME.draw : WORDS.draw);
+      write(drawNote, plays ? GAME.rule : WORDS.prepared);
+    },
+  });
   const bars = chanceBars();
   const chips = answeredButtons(samples, model.get("labels"), answers,
     (digit) => set({ digit }));
@@ -388,6 +395,8 @@ function render({ model, el }) {
     lens.update(run.lens, block + 1);
     maps.update(run.blocks, block, head);
     off.update(view);
+    game.update(view, run.answer.data,
+      (ink) => network.reader.run(ink, view.off).answer.data);
     write(insideTitle, sentence(WORDS.inside, where));
     const title = sentence(WORDS.patchLens,
       { layer: `${sentence(WORDS.layers.block, where)}` });
@@ -421,12 +430,13 @@ function render({ model, el }) {
   }
 
   const drawing = html("div", { class: "drawing" }, field.root,
-    button(WORDS.clear, field.clear));
+    html("div", { class: "game-row" }, button(WORDS.clear, field.clear),
+      ...(small ? [] : [game.play])));
   if (small) {
     frame.root.classList.add("small");
     frame.root.append(
       html("div", { class: "at-once" },
-        panel("of-drawing", titled(WORDS.draw), drawing),
+        panel("of-drawing", drawTitle, drawing),
         panel("of-answer", titled(WORDS.answer), bars.root)),
       html("div", { class: "invitation" }, look, html("p", {},
         `${WORDS.small.text} `, toChapter)),
@@ -435,8 +445,8 @@ function render({ model, el }) {
   } else {
     frame.root.append(
       html("div", { class: "at-once" },
-        panel("of-drawing", titled(WORDS.draw), drawing,
-          noted(WORDS.prepared)),
+        panel("of-drawing", drawTitle, drawing, drawNote),
+        game.root,
         panel("of-answer", titled(WORDS.answer), bars.root),
         panel("of-lens", titled(WORDS.lens), lens.root,
           noted(WORDS.lensNote))),
@@ -469,7 +479,7 @@ function render({ model, el }) {
   update({ speak: false });
   return followTraits(
     model, TRAITS, update, redraw.cancel, field.dispose, tools.dispose,
-    frame.dispose,
+    frame.dispose, ...(small ? [] : [game.dispose]),
   );
 }
 

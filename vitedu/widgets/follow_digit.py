@@ -76,6 +76,7 @@ class FollowDigit(DrawingExplorer, NetworkExplorer):
         "follow_digit_stages",
         "follow_digit_pictures",
         "follow_digit_drawing",
+        "follow_digit_game",
     )
     remembers = (
         "digit",

@@ -3,13 +3,17 @@
 // A point closer to the last one says nothing new, in shares of the field.
 const CLOSE = 0.008;
 
-// Calls `draw` with the ink of what is drawn, once a frame.
+// Calls `draw` with the ink of what is drawn, once a frame. `onto` lays another
+// ground under what is drawn from then on: {ground, make, key, help} say which
+// picture that is, what ink it has with strokes on it, which stroke a key
+// makes, and what one may do; null is the empty field again.
 function drawingField({ label, help }, draw) {
   let strokes = [];
   let made = null; // the ink of these strokes
   let pen = null; // the pointer that is down
   let ink = new Uint8Array(PICTURE.side ** 2);
   let at = [3, 3]; // where the keys are
+  let lay = null; // what one draws on
   const squares = svg("g");
   const line = svg("path", { class: "stroke" });
   const cursor = svg("rect", { class: "cursor", width: 1, height: 1 });
@@ -24,7 +28,7 @@ function drawingField({ label, help }, draw) {
   }, svg("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" },
     squares, line, cursor), about);
   const send = onceAFrame(() => {
-    made = inkOf(strokes);
+    made = lay ? lay.make(strokes) : inkOf(strokes);
     draw(made);
   });
 
@@ -72,6 +76,12 @@ function drawingField({ label, help }, draw) {
     if (to) {
       at = to;
       redraw();
+    } else if (lay) {
+      const stroke = inks && lay.key(strokes, row, column);
+      if (stroke) strokes.push(stroke);
+      if (clears) strokes.pop();
+      redraw();
+      send();
     } else if (inks) {
       const changed = Uint8Array.from(ink);
       const pixel = row * PICTURE.side + column;
@@ -87,13 +97,26 @@ function drawingField({ label, help }, draw) {
     strokes = [];
     draw(new Uint8Array(PICTURE.side ** 2));
   }
+  function undo() {
+    strokes.pop();
+    redraw();
+    send();
+  }
+  function onto(other) {
+    send.cancel();
+    [lay, strokes, pen] = [other, [], null];
+    made = lay && lay.make(strokes);
+    root.classList.toggle("laid", lay !== null);
+    write(about, lay ? lay.help : help);
+    redraw();
+  }
   function redraw() {
-    const drawn = strokes.length > 0;
+    const under = lay ? lay.ground() : strokes.length ? [] : ink;
     put(line, "d", strokes.map((stroke) => `M${stroke.concat([stroke[0]])
       .slice(0, Math.max(2, stroke.length))
       .map(([x, y]) => `${(8 * x).toFixed(2)} ${(8 * y).toFixed(2)}`)
       .join("L")}`).join(""));
-    renew(squares, drawn ? [] : inkSquares(ink));
+    renew(squares, inkSquares(under));
     put(cursor, "y", String(at[0]));
     put(cursor, "x", String(at[1]));
   }
@@ -106,5 +129,5 @@ function drawingField({ label, help }, draw) {
     ink = shown;
     redraw();
   }
-  return { root, show, clear, dispose: send.cancel };
+  return { root, show, clear, undo, onto, dispose: send.cancel };
 }

@@ -13,13 +13,18 @@ const FLATTEST = { ofWidth: 0.35, ofField: 0.15 };
 // `strokes` are lists of points [x, y] in shares of the field; returns 64
 // numbers from 0 to 16.
 function inkOf(strokes) {
-  const ink = new Uint8Array(PICTURE.side ** 2);
-  if (!strokes.length) return ink;
+  if (!strokes.length) return new Uint8Array(PICTURE.side ** 2);
   const { placed, across, down } = place(strokes);
   const lean = leanOf(scanOf(placed)) * down / across;
   const straight = place(strokes.map((stroke) =>
     stroke.map(([x, y]) => [x - lean * y, y]))).placed;
-  scanOf(straight).forEach((dot, i) => {
+  return pixelsOf(scanOf(straight));
+}
+
+// The inked dots in each block of a scan.
+function pixelsOf(scan) {
+  const ink = new Uint8Array(PICTURE.side ** 2);
+  scan.forEach((dot, i) => {
     const row = Math.floor(i / SCAN.side / SCAN.block);
     const column = Math.floor((i % SCAN.side) / SCAN.block);
     ink[row * PICTURE.side + column] += dot;
@@ -27,11 +32,11 @@ function inkOf(strokes) {
   return ink;
 }
 
-function scanOf(strokes) {
+function scanOf(strokes, pen = SCAN.pen) {
   const scan = new Uint8Array(SCAN.side ** 2);
   for (const stroke of strokes) {
     stroke.forEach((point, i) =>
-      inkLine(scan, stroke[Math.max(0, i - 1)], point));
+      inkLine(scan, stroke[Math.max(0, i - 1)], point, pen / 2));
   }
   return scan;
 }
@@ -64,9 +69,8 @@ function place(strokes) {
   return { placed, across, down };
 }
 
-// Inks the dots near a piece of a line.
-function inkLine(scan, from, to) {
-  const pen = SCAN.pen / 2;
+// Inks the dots that are as near to a piece of a line as `pen`.
+function inkLine(scan, from, to, pen) {
   const [[left, right], [top, bottom]] = [0, 1].map((axis) => [
     Math.max(0, Math.floor(Math.min(from[axis], to[axis]) - pen)),
     Math.min(SCAN.side - 1, Math.floor(Math.max(from[axis], to[axis]) + pen)),
