@@ -29,6 +29,7 @@ from vitedu.widgets import (
     FollowDigit,
     FollowSentence,
     HeadViewer,
+    HowManyImages,
     MaskEditor,
     ModelCounter,
     NormAxes,
@@ -141,6 +142,21 @@ def head_viewer(**changes) -> HeadViewer:
     return HeadViewer(**usual | changes)
 
 
+def how_many_images(**changes) -> HowManyImages:
+    """Make one of 4 sizes, 3 seeds and 2 remedies; the curves cross."""
+    sizes = np.array([20, 100, 900, 5000])
+    seeds = np.array([-1.0, 0.25, 0.5])
+    usual = {
+        "sizes": sizes,
+        "vit": np.array([[20], [45], [80], [98]]) + seeds,
+        "cnn": np.array([[40], [70], [90], [95]]) + 2 * seeds,
+        "remedies": np.array([[69], [60]]) + seeds,
+        "remedy_names": ["shifts", "sleep"],
+        "remedy_images": 100,
+    }
+    return HowManyImages(**usual | changes)
+
+
 def make_batch(*shape: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     return rng.normal(0.3, 2, shape or (2, 3, 5)).astype("f4")
@@ -219,6 +235,7 @@ MAKERS = {
     "follow digit": follow_digit,
     "follow sentence": follow_sentence,
     "head viewer": head_viewer,
+    "how many images": how_many_images,
     "mask editor": MaskEditor,
     "model counter": ModelCounter,
     "norm axes": norm_axes,

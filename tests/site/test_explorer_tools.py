@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+import numpy as np
 import pytest
 from explorers import MAKERS
 from mounted import EXPLORER, explorer_of, published
@@ -12,7 +13,9 @@ from pages import ROOT
 from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
+from benchmarks import amount_of_data
 from benchmarks.digit_bag import WEIGHTS
+from benchmarks.runs import read_runs
 from vitedu.book.followed_digits import (
     deleted_digits,
     digits_to_shuffle,
@@ -26,6 +29,7 @@ from vitedu.widgets import (
     DeletePatches,
     FollowDigit,
     FollowSentence,
+    HowManyImages,
     MaskEditor,
     NormAxes,
     PatchCutter,
@@ -324,12 +328,37 @@ def deleted_of_book() -> Explorer:
     return DeletePatches(**parts, digit=7, gone=1)
 
 
+def images_of_book() -> Explorer:
+    runs = read_runs(amount_of_data.RESULT)
+
+    def percents(model: str, size: int, remedy: str | None = None) -> list:
+        wanted = model, size, amount_of_data.SEEN, remedy
+        names = "model", "num_images", "seen", "help"
+        return [
+            100 * run["test"]
+            for run in runs
+            if tuple(run.get(name) for name in names) == wanted
+        ]
+
+    sizes, few = amount_of_data.SIZES, amount_of_data.FEW
+    remedies = [*amount_of_data.HELP]
+    return HowManyImages(
+        np.array(sizes),
+        vit=np.array([percents("ViT", size) for size in sizes]),
+        cnn=np.array([percents("CNN", size) for size in sizes]),
+        remedies=np.array([percents("ViT", few, name) for name in remedies]),
+        remedy_names=remedies,
+        remedy_images=few,
+    )
+
+
 TOURS = {
     "attention plane": front_page,
     "bag of patches": bag_of_chapter_12,
     "delete patches": deleted_of_book,
     "follow digit": book_digits,
     "follow sentence": book_translator,
+    "how many images": images_of_book,
     "mask editor": MAKERS["mask editor"],
     "model counter": MAKERS["model counter"],
     "norm axes": book_batch,
@@ -388,7 +417,10 @@ def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
 
 
 def test_a_tour_is_given_where_its_sentences_are_true(show):
-    for name in ("attention plane", "delete patches", "follow sentence"):
+    for name in (
+        *("attention plane", "delete patches"),
+        *("follow sentence", "how many images"),
+    ):
         page = show(MAKERS[name]())
         expect(page.get_by_role("button", name="Start again")).to_be_visible()
         assert not page.get_by_role("button", name="Take the tour").count()

@@ -1,0 +1,245 @@
+// How many training images a ViT needs, beside a CNN, as it was measured.
+
+const WORDS = {
+  label: "How many images",
+  num_images: "Training images",
+  remedy: "Help for the ViT",
+  none: "none",
+  remedies: {
+    shifts: "with shifts", augmentation: "with augmentation",
+    regularisation: "with regularisation", stem: "with a convolutional stem",
+    "all three": "with augmentation, regularisation and stem",
+    "no positions": "without positions",
+  },
+  otherRemedy: "with {name}",
+  networks: { cnn: "CNN", vit: "ViT" },
+  title: "Accuracy on new canvases, in %",
+  axis: "training images",
+  note: "Lines are means, bands go from the worst network to the best. Dashed: "
+    + "across to the ViT's line, and down to the images it needs. Help was "
+    + "measured with {images} images only.",
+  beyond: "not reached",
+  about: "about {images}",
+  atMost: "at most {images}",
+  moreThan: "over {images}",
+  table: "Accuracy with {images} images, in %",
+  rows: { cnn: "CNN", plain: "ViT", helped: "ViT, helped" },
+  head: {
+    name: "network", mean: "mean", worst: "worst", best: "best",
+    needs: "ViT needs",
+  },
+  empty: "–",
+  tableNote: "Of {seeds} networks each. ViT needs: the images with which the "
+    + "ViT, without help, first gets as far. Between measured sizes this is "
+    + "read off the straight line that is drawn.",
+  reading: "With {images} images the CNN names {cnn} % of new canvases, the "
+    + "ViT{remedy} {vit} %. {lead} {needs}",
+  leads: {
+    clear: "The {leader} is {points} points ahead, and each {leader} beats "
+      + "every {other}.",
+    mixed: "The {leader} is {points} points ahead, but the ranges overlap: "
+      + "that settles nothing.",
+    level: "On average they are level.",
+  },
+  needs: {
+    between: "Without help, the ViT needs about {images} images for {percent} "
+      + "%, {times} times as many, between the measured {low} and {high}.",
+    first: "Without help, the ViT gets there with {images} images, the fewest "
+      + "measured, if not with fewer.",
+    beyond: "Without help, the ViT does not get there with {images} images, "
+      + "the most measured.",
+  },
+};
+
+// A tour of the curves of chapter 17, which one knows by their means.
+const KNOWN = "97.30 49.68";
+const TOUR = [
+  ["With 512 images the CNN names 97.3 % of new canvases, and the ViT "
+    + "49.7 %. That gap is far wider than the bands of the seeds.",
+  {}],
+  ["With 128 images the CNN names 75.1 %. Follow the dashed line: the ViT "
+    + "needs about 1,300 images for that, 9.9 times as many.",
+  { num_images: 128 }],
+  ["What the CNN names with 2,048 images, 98.9 %, the ViT does not name "
+    + "with 131,072 either.",
+  { num_images: 2048 }],
+  ["Even with 131,072 images, each seen once, the worst CNN, with 99.6 %, "
+    + "beats the best ViT, with 98.0 %.",
+  { num_images: 131072 }],
+  ["Back to 512 images, but moved about a little each time: now the ViT "
+    + "names 94.0 %. Without help it needs 5,600 for that.",
+  { num_images: 512, remedy: "shifts" }],
+  ["With all that was tried together, the ViT has 97.4 % and the CNN 97.3 %. "
+    + "Three networks each cannot tell the two apart.",
+  { num_images: 512, remedy: "all three" }],
+];
+
+const IMAGES_TRAITS = ["num_images", "remedy"];
+
+// Not toLocaleString(): it looks up the language each time.
+const { format: commas } = new Intl.NumberFormat("en");
+const tenths = (number) => number.toFixed(1).replace("-", "−");
+// Two digits: a place on a straight line between two points says no more.
+const roughly = (number) => commas(Number(number.toPrecision(2)));
+
+function neededText({ images, low, high }) {
+  if (!Number.isFinite(images)) {
+    return sentence(WORDS.moreThan, { images: commas(low) });
+  }
+  return low === high ? sentence(WORDS.atMost, { images: commas(low) })
+    : sentence(WORDS.about, { images: roughly(images) });
+}
+
+function remedyText(name) {
+  return WORDS.remedies[name] ?? sentence(WORDS.otherRemedy, { name });
+}
+
+function networksTable() {
+  const names = Object.keys(WORDS.head);
+  const rows = Object.entries(WORDS.rows).map(([name, text]) => {
+    const cells = names.slice(1).map(() => html("td"));
+    return { name, cells, root: html("tr", { class: name },
+      html("th", { scope: "row", text }), ...cells) };
+  });
+  const root = html("table", {},
+    html("caption", { class: "vitedu-hidden", text: WORDS.title }),
+    html("thead", {}, html("tr", {}, ...names.map((name) =>
+      html("th", { scope: "col", text: WORDS.head[name] })))),
+    html("tbody", {}, ...rows.map((row) => row.root)));
+  function update(found, images) {
+    for (const { name, cells } of rows) {
+      const summary = found[name];
+      const needs = name === "plain" ? commas(images)
+        : summary && neededText(found.needs[name]);
+      const texts = summary ? [
+        ...["mean", "worst", "best"].map((part) => tenths(summary[part])),
+        needs,
+      ] : names.slice(1).map(() => WORDS.empty);
+      cells.forEach((cell, i) => write(cell, texts[i]));
+    }
+  }
+  return { root, update };
+}
+
+function leadText({ points, clear }) {
+  if (tenths(Math.abs(points)) === tenths(0)) return WORDS.leads.level;
+  const { cnn, vit } = WORDS.networks;
+  const [leader, other] = points > 0 ? [cnn, vit] : [vit, cnn];
+  return sentence(clear > 0 ? WORDS.leads.clear : WORDS.leads.mixed, {
+    leader, other, points: tenths(Math.abs(points)),
+  });
+}
+
+function needsText({ cnn, helped, needs }, images) {
+  const need = helped ? needs.helped : needs.cnn;
+  const { low, high } = need;
+  const kind = !Number.isFinite(need.images) ? "beyond"
+    : low === high ? "first" : "between";
+  return sentence(WORDS.needs[kind], {
+    images: kind === "between" ? roughly(need.images) : commas(low),
+    percent: tenths((helped ?? cnn).mean), low: commas(low),
+    high: commas(high), times: roughly(need.images / images),
+  });
+}
+
+// The rows of an array that Python sent, as plain lists.
+function runsIn(array) {
+  const { data, shape } = decodeArray(array);
+  return inRows(data, shape[1]).map((row) => Array.from(row));
+}
+
+function render({ model, el }) {
+  const frame = explorer(el, "how-many-images", WORDS.label);
+  const sizes = Array.from(decodeArray(model.get("sizes")).data);
+  const names = model.get("remedy_names");
+  const measured = {
+    sizes, vit: runsIn(model.get("vit")), cnn: runsIn(model.get("cnn")),
+    remedies: runsIn(model.get("remedies")),
+  };
+  const seeds = measured.vit[0].length;
+  const remedied = model.get("remedy_images");
+  const start = readCurves(measured, remedied, -1);
+  const isKnown = KNOWN === [start.cnn, start.plain]
+    .map(({ mean }) => mean.toFixed(2)).join(" ");
+  const tools = makeTools(frame, model, { tour: isKnown ? TOUR : [] });
+
+  // Help that was not measured with so many images cannot stay.
+  const lookAt = (images) => setTraits(model, {
+    num_images: images,
+    remedy: images === remedied ? model.get("remedy") : "none",
+  });
+  const images = range({
+    label: WORDS.num_images, min: 0, max: sizes.length - 1,
+    value: sizes.indexOf(model.get("num_images")),
+    format: (i) => commas(sizes[i]), onInput: (i) => lookAt(sizes[i]),
+  });
+  const remedy = select({
+    label: WORDS.remedy,
+    options: [["none", WORDS.none],
+      ...names.map((name) => [name, remedyText(name)])],
+    value: model.get("remedy"),
+    onInput: (name) => setTraits(model, {
+      remedy: name,
+      num_images: name === "none" ? model.get("num_images") : remedied,
+    }),
+  });
+  const picture = svg("svg", {
+    role: "img", height: CURVES.height,
+    onpointerdown: (event) => {
+      const { x } = picture.getBoundingClientRect();
+      const { imagesAt } = curveScales(sizes, widths.of(place));
+      lookAt(nearestSize(sizes, imagesAt(event.clientX - x)));
+    },
+  });
+  const place = html("div", { class: "picture" }, picture);
+  const table = networksTable();
+  const tableTitle = titled("");
+
+  function update({ speak = true } = {}) {
+    const count = model.get("num_images");
+    // An address may ask for help with another number of images.
+    const row = count === remedied ? names.indexOf(model.get("remedy")) : -1;
+    const found = readCurves(measured, count, row);
+    images.set(found.at);
+    remedy.set(row < 0 ? "none" : names[row]);
+    const width = widths.of(place);
+    put(picture, "viewBox", `0 0 ${width} ${CURVES.height}`);
+    renew(picture, curvesPicture(sizes, found, width));
+    write(tableTitle, sentence(WORDS.table, { images: commas(count) }));
+    table.update(found, count);
+    const said = sentence(WORDS.reading, {
+      images: commas(count), cnn: tenths(found.cnn.mean),
+      vit: tenths((found.helped ?? found.plain).mean),
+      remedy: row < 0 ? "" : ` ${remedyText(names[row])}`,
+      lead: leadText(found.lead), needs: needsText(found, count),
+    });
+    put(picture, "aria-label", `${WORDS.title}. ${said}`);
+    frame.read(said, { speak });
+    frame.publish({
+      numImages: count, remedy: row < 0 ? "none" : names[row],
+      cnn: Object.values(found.cnn), plain: Object.values(found.plain),
+      helped: Object.values(found.helped ?? {}),
+      lead: found.lead.points, clear: found.lead.clear,
+      cnnNeeds: found.needs.cnn.images,
+      helpedNeeds: found.needs.helped?.images ?? "",
+    });
+  }
+
+  frame.root.append(
+    html("div", { class: "vitedu-controls" }, images.root, remedy.root),
+    panel("of-picture", titled(WORDS.title), place,
+      noted(sentence(WORDS.note, { images: commas(remedied) }))),
+    ...frame.reading,
+    panel("of-table", tableTitle, table.root,
+      noted(sentence(WORDS.tableNote, { seeds }))),
+    ...tools.foot,
+  );
+  const widths = followWidths([place], () => update({ speak: false }));
+  update({ speak: false });
+  return followTraits(
+    model, IMAGES_TRAITS, update, widths.dispose, tools.dispose,
+    frame.dispose,
+  );
+}
+
+export default { render };
