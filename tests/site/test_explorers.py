@@ -13,7 +13,7 @@ from mounted import (
     stop_clock,
 )
 from pages import ROOT, start_explorers
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
 from vitedu import widgets
 from vitedu.widgets.base import Integer, Number
@@ -70,6 +70,12 @@ LOOK = """root => {
     reading: all(".vitedu-reading"),
   };
 }"""
+
+
+def settle(page: Page) -> None:
+    """Wait until an explorer has drawn, and counted what it counts."""
+    page.evaluate(TWO_FRAMES)
+    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
 
 
 def test_all_explorers_are_tested():
@@ -159,14 +165,14 @@ def test_sliders_stop_at_their_ends_and_python_takes_what_they_say(show, name):
     for slider in explorer.locator("input[type=range]:enabled").all():
         for end, beyond in (("End", "ArrowRight"), ("Home", "ArrowLeft")):
             slider.press(end)
-            explorer.page.evaluate(TWO_FRAMES)
+            settle(explorer.page)
             before = published(explorer)
             for trait, kind in widget.traits().items():
                 value = before.get(camel(trait))
                 if isinstance(kind, Number | Integer) and value is not None:
                     kind.validate(widget, value)
             slider.press(beyond)
-            explorer.page.evaluate(TWO_FRAMES)
+            settle(explorer.page)
             assert published(explorer) == before
 
 
