@@ -14,15 +14,15 @@ const GAME = {
   again: "Undo all",
   giveUp: "Give up",
   compare: "Compare",
-  start: "It reads {was}, with a chance of {chance}. Make it read something "
+  start: "It reads a {was}, with a chance of {chance}. Make it read something "
     + "else, with as little ink as you can.",
-  still: "{added}, and it still reads {was}, with a chance of {chance}.",
-  won: "{added}, and it changes its mind: it now reads {digit}, with a chance "
+  still: "{added}, and it still reads a {was}, with a chance of {chance}.",
+  won: "{added}, and it changes its mind: it now reads a {digit}, with a chance "
     + "of {chance}.",
   added: "{ink} pixels of ink added, {share} of what the digit has",
   least: "Your least so far: {ink}.",
   trying: "Single dabs tried, the smallest first: {tried} of {all}.",
-  one: "The least single dab: {ink}, {place}; it then reads {digit}.",
+  one: "The least single dab: {ink}, {place}; it then reads a {digit}.",
   places: { 1: "on the framed pixel",
     2: "spread evenly over the framed 2 × 2 pixels" },
   none: "No single dab does it, whether on one pixel or spread evenly over "
@@ -101,12 +101,11 @@ function leastDab(start, was, answer) {
 
 const isSame = (ink, other) => String(ink) === String(other);
 const inPixels = (ink) => ink.toFixed(2);
-const aDigit = (digit) => `${digit === 8 ? "an" : "a"} ${digit}`;
 
 // What the line of the game says.
 function gameWords({ was, digit, chance, added, whole, least, search }) {
   const said = {
-    was: aDigit(was), digit: aDigit(digit), chance: percent(chance),
+    was, digit, chance: percent(chance),
     added: sentence(GAME.added,
       { ink: inPixels(added), share: percent(added / whole) }),
   };
@@ -120,7 +119,7 @@ function gameWords({ was, digit, chance, added, whole, least, search }) {
     words.push(sentence(found ? GAME.one : search.isDone() ? GAME.none
       : GAME.trying, {
       all, tried, ...(found && { ink: inPixels(found.added),
-        place: GAME.places[found.wide], digit: aDigit(found.digit) }),
+        place: GAME.places[found.wide], digit: found.digit }),
     }));
   }
   return words.join(" ");

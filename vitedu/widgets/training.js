@@ -22,8 +22,8 @@ const WORDS = {
     + "and reads {right} % right.",
   first: "It has gone through the training images once.",
   changed: "Since the epoch before, {mended} came right and {lost} went wrong.",
-  mistaken: "The chosen digit, {label}, is taken for {said}.",
-  known: "The chosen digit, {label}, is read right.",
+  mistaken: "The chosen digit, a {label}, is taken for a {said}.",
+  known: "The chosen digit, a {label}, is read right.",
 };
 
 // A tour of whatever training it is: its numbers are looked up. Of each step,
@@ -60,8 +60,6 @@ function tourOf(history, names) {
       }), { network, epoch, image: image ?? 0 }];
     });
 }
-
-const named = (digit) => `${digit === 8 ? "an" : "a"} ${digit}`;
 
 function render({ model, el }) {
   const frame = explorer(el, "training", WORDS.label);
@@ -158,7 +156,7 @@ function render({ model, el }) {
       sentence(epoch === 1 ? WORDS.first : WORDS.changed,
         history.changes(network, epoch)),
       sentence(said === label ? WORDS.known : WORDS.mistaken,
-        { label: named(label), said: named(said) }),
+        { label, said }),
     ].join(" "), { speak: speak && !due });
     frame.publish({
       network, epoch, image, said, misread: history.misread(network, epoch),
