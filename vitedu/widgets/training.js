@@ -90,7 +90,7 @@ function render({ model, el }) {
     image: history.nextMisread(...TRAITS.map((name) => model.get(name))),
   }));
   const tiles = digitTiles(pictures, (image) => set({ image }));
-  const [lines, large, strip] = ["lines", "large", "strip"].map((name) =>
+  const [lines, large, strip] = ["lines", "large", "answers"].map((name) =>
     html("div", { class: name, role: "img" }));
   const [historyTitle, linesNote] = [titled(""), noted("")];
 
