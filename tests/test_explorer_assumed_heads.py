@@ -11,7 +11,9 @@ from vitedu.data.digits import digits
 from vitedu.pretrained.models import load_vit, save_vit
 
 DATA = digits()
-SCRIPTS = "matrices follow_digit_maths digit_parts assumed_heads_maths"
+SCRIPTS = (
+    "matrices digit_picture follow_digit_maths digit_parts assumed_heads_maths"
+)
 LOADED = """(() => {
   const bytes = new DataView(
     Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer);

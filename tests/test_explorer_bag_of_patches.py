@@ -19,7 +19,8 @@ from vitedu.pretrained.models import config_of, load_vit
 from vitedu.training.loop import accuracy
 from vitedu.vit import VisionTransformer
 
-SCRIPTS = "matrices follow_digit_maths digit_parts bag_of_patches_maths"
+SCRIPTS = """matrices digit_picture follow_digit_maths digit_parts
+bag_of_patches_maths"""
 READERS = """const read = makeReaders(
   new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
   sent.networks);

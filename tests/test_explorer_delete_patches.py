@@ -15,6 +15,8 @@ from vitedu.data.digits import digits
 
 DATA = digits()
 ORDERS = ("ink", "rollout", "gradient", "random")
+SCRIPTS = """matrices digit_picture follow_digit_maths digit_parts
+delete_patches_maths"""
 TESTED = """(() => {
   const reader = makeReader(
     new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
@@ -35,7 +37,7 @@ TESTED = """(() => {
 def in_page(sample: int) -> list[dict]:
     names = "weights", "layout", "config"
     return run(
-        "matrices follow_digit_maths digit_parts delete_patches_maths",
+        SCRIPTS,
         TESTED,
         sent={name: deleted()[name] for name in names},
         ink=deleted()["samples"][sample],
@@ -94,7 +96,8 @@ def test_curves_and_areas_are_those_of_the_deletion_test(sample, paint):
 def test_a_random_order_is_that_of_its_seed():
     code = "[1, 1, 2].map((seed) => ranked(randomScores(16, seed)))"
     first, again, other = run(
-        "matrices follow_digit_maths digit_parts delete_patches_maths", code
+        SCRIPTS,
+        code,
     )
     assert first == again != other
     assert sorted(first) == sorted(other) == list(range(16))

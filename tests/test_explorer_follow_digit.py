@@ -23,8 +23,8 @@ from vitedu.widgets.follow_digit import STAGES
 
 LIBRARY = Path(vitedu.__file__).parent
 KEPT = LIBRARY.parent / "book/data/digit-vit.safetensors"
-SCRIPTS = """matrices follow_digit_maths follow_digit_ink follow_digit_stages
-digit_parts follow_digit_game"""
+SCRIPTS = """matrices digit_picture follow_digit_maths follow_digit_ink
+follow_digit_stages digit_parts follow_digit_game"""
 READER = """const reader = makeReader(
   new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
   sent.layout, sent.config);
@@ -286,7 +286,9 @@ def test_a_drawing_is_slanted_as_the_data_are():
         for strokes, lean in ((strokes_of(7), by) for by in (-0.3, 0, 0.3))
     ]
     found = run(
-        "follow_digit_maths follow_digit_ink", "drawn.map(inkOf)", drawn=drawn
+        "digit_picture follow_digit_maths follow_digit_ink",
+        "drawn.map(inkOf)",
+        drawn=drawn,
     )
     theirs = (DATA.pixels(DATA.train_images) * 16).round()[:, 0].numpy()
     inked = (theirs[:, 0] > 0).any(-1) & (theirs[:, -1] > 0).any(-1)
@@ -299,7 +301,7 @@ def test_a_drawing_is_slanted_as_the_data_are():
 
 def test_a_drawing_is_as_large_and_as_dark_as_the_data_wherever_it_stands():
     found = run(
-        "follow_digit_maths follow_digit_ink",
+        "digit_picture follow_digit_maths follow_digit_ink",
         "[strokes, small, [], [[[0.2, 0.2]]]].map(inkOf)",
         strokes=strokes_of(3),
         small=strokes_of(3, size=0.5),

@@ -18,6 +18,8 @@ each_look = pytest.mark.parametrize(
     ("theme", "width"), [("light", 900), ("dark", 390)]
 )
 EXPLORER = ".vitedu-explorer"
+TWO_FRAMES = """() => new Promise((done) =>
+  requestAnimationFrame(() => requestAnimationFrame(done)))"""
 STYLES = '<link rel="stylesheet" href="{}/book.css">'
 VIEW = '<script type="application/vnd.jupyter.widget-view+json">{}</script>'
 
@@ -108,6 +110,12 @@ def expect_published(explorer: Locator, **values: object) -> None:
     for name, value in values.items():
         kebab = name.replace("_", "-")
         expect(explorer).to_have_attribute(f"data-{kebab}", str(value))
+
+
+def settle(page: Page) -> None:
+    """Wait until explorers have drawn, and counted what they count."""
+    page.evaluate(TWO_FRAMES)
+    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
 
 
 def choose_setting(page: Page, name: str) -> None:

@@ -79,7 +79,9 @@ def test_what_one_draws_is_read_at_once_and_again(show):
     assert first.reshape(8, 8).any(axis=1).all()
     expect_answer(explorer, first)
     page.get_by_role("button", name="Clear").click()
-    expect(page.locator(".vitedu-reading")).to_contain_text("Nothing is drawn")
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "Nothing is drawn, but it has to choose."
+    )
     expect_answer(explorer, np.zeros(64))
 
 

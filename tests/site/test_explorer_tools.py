@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 import pytest
 from explorers import MAKERS
-from mounted import EXPLORER, explorer_of, published
+from mounted import EXPLORER, TWO_FRAMES, explorer_of, published, settle
 from pages import ROOT
 from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
@@ -41,8 +41,6 @@ from vitedu.widgets.base import Explorer
 OPEN = [name for name in MAKERS if name != "own photograph"]
 # Its query would turn meanwhile.
 STILL = {"attention plane": {"playing": False}}
-TWO_FRAMES = """() => new Promise((done) =>
-  requestAnimationFrame(() => requestAnimationFrame(done)))"""
 CLIPBOARD = """Object.defineProperty(navigator, "clipboard", {
   value: { writeText: async (text) => { window.copied = text; } } })"""
 
@@ -102,8 +100,7 @@ def go(page: Page, fragment: str) -> None:
 
 
 def look(page: Page) -> dict[str, object]:
-    page.evaluate(TWO_FRAMES)
-    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+    settle(page)
     found = published(explorer_of(page))
     # What the focus leaves behind.
     found.pop("lmSuppressShortcuts", None)

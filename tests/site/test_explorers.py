@@ -6,14 +6,16 @@ from explorers import MAKERS
 from javascript import run
 from mounted import (
     EXPLORER,
+    TWO_FRAMES,
     each_look,
     expect_accessible_and_inside,
     explorer_of,
     published,
+    settle,
     stop_clock,
 )
 from pages import ROOT, start_explorers
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from vitedu import widgets
 from vitedu.widgets.base import Integer, Number
@@ -48,9 +50,6 @@ PAGES = {
     "follow-digit": "chapters/14-training-a-vit.html",
     "follow-sentence": "chapters/09-transformer.html",
 }
-TWO_FRAMES = """() => new Promise((done) =>
-  requestAnimationFrame(() => requestAnimationFrame(done)))"""
-LOADED = "() => !document.querySelector('[aria-busy=true]')"
 MOVE = """(node, value) => {
   node.value = value;
   node.dispatchEvent(new Event("input"));
@@ -70,12 +69,6 @@ LOOK = """root => {
     reading: all(".vitedu-reading"),
   };
 }"""
-
-
-def settle(page: Page) -> None:
-    """Wait until an explorer has drawn, and counted what it counts."""
-    page.evaluate(TWO_FRAMES)
-    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
 
 
 def test_all_explorers_are_tested():
@@ -101,8 +94,7 @@ def label_of(control: Locator) -> str:
 def move(control: Locator, value: str) -> None:
     control.evaluate(MOVE, value)
     # A change is drawn in the first frame after it, or when it is loaded.
-    control.page.evaluate(TWO_FRAMES)
-    control.page.wait_for_function(LOADED)
+    settle(control.page)
 
 
 def far_from_here(control: Locator) -> list[str]:

@@ -37,6 +37,7 @@ class AssumedHeads(NetworkExplorer):
     parts = (
         "later",
         "matrices",
+        "digit_picture",
         "follow_digit_maths",
         "digit_parts",
         "digit_tiles",

@@ -47,6 +47,7 @@ class BagOfPatches(DrawingExplorer):
     parts = (
         "later",
         "matrices",
+        "digit_picture",
         "follow_digit_maths",
         "follow_digit_ink",
         "digit_parts",

@@ -43,6 +43,7 @@ class DeletePatches(NetworkExplorer):
     parts = (
         "later",
         "matrices",
+        "digit_picture",
         "follow_digit_maths",
         "digit_parts",
         "delete_patches_maths",

@@ -10,19 +10,6 @@ const READS = {
   failed: "The network could not be loaded: {error}",
 };
 
-// Pixels with ink from 0 to 16, as squares of one unit.
-function inkSquares(ink, { gap = 0, side = 2 } = {}) {
-  return Array.from(ink, (pixel, i) => {
-    const [row, column] = [Math.floor(i / PICTURE.side), i % PICTURE.side];
-    return draft("rect", {
-      class: "ink", width: 1, height: 1,
-      x: column + gap * Math.floor(column / side),
-      y: row + gap * Math.floor(row / side),
-      "fill-opacity": pixel / PICTURE.most,
-    });
-  });
-}
-
 // The ten chances. Where parts are off, a line marks what the whole network
 // gives.
 function chanceBars() {

@@ -15,6 +15,7 @@ const WORDS = {
     link: "Follow it through every step →",
     page: "chapters/14-training-a-vit.html",
     map: "Where the class token looks in the last block",
+    reading: "It reads a {digit}, with a chance of {chance}.",
   },
   answer: "The answer",
   lens: "What each layer would answer",
@@ -50,8 +51,8 @@ const WORDS = {
     block: "block {block}", head: "head {head} of block {block}",
   },
   on: "Everything on",
-  reading: "It reads a {digit}, with a chance of {chance}",
-  next: "; next comes {next}, with {nextChance}",
+  reading: "It reads a {digit}, with a chance of {chance}; next comes {next}, "
+    + "with {nextChance}.",
   blank: "Nothing is drawn, but it has to choose.",
   without: "The whole network reads a {digit}, with {chance}.",
   looks: "In head {head} of block {block} the class token looks most at "
@@ -355,11 +356,10 @@ function render({ model, el }) {
 
   function verdict(chances) {
     const order = [...chances.keys()].sort((a, b) => chances[b] - chances[a]);
-    const words = WORDS.reading + (small ? "" : WORDS.next);
-    return `${sentence(words, {
+    return sentence((small ? WORDS.small : WORDS).reading, {
       digit: order[0], chance: percent(chances[order[0]]),
       next: order[1], nextChance: percent(chances[order[1]]),
-    })}.`;
+    });
   }
 
   function show(view, speak) {

@@ -70,6 +70,7 @@ class FollowDigit(DrawingExplorer, NetworkExplorer):
         "later",
         "matrices",
         "opened_stage",
+        "digit_picture",
         "follow_digit_maths",
         "follow_digit_ink",
         "digit_parts",

@@ -1,8 +1,6 @@
 // A trained Vision Transformer that reads one digit: what vitedu/vit.py
 // computes, every stage kept.
 
-const PICTURE = { side: 8, most: 16 };
-
 // Squares of `side` pixels, row by row, flattened.
 function cutPatches({ data, columns }, side) {
   const across = columns / side;

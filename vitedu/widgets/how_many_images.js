@@ -76,8 +76,6 @@ const TOUR = [
 
 const IMAGES_TRAITS = ["num_images", "remedy"];
 
-// Not toLocaleString(): it looks up the language each time.
-const { format: commas } = new Intl.NumberFormat("en");
 const tenths = (number) => number.toFixed(1).replace("-", "−");
 // Two digits: a place on a straight line between two points says no more.
 const roughly = (number) => commas(Number(number.toPrecision(2)));
@@ -95,30 +93,21 @@ function remedyText(name) {
 }
 
 function networksTable() {
-  const names = Object.keys(WORDS.head);
-  const rows = Object.entries(WORDS.rows).map(([name, text]) => {
-    const cells = names.slice(1).map(() => html("td"));
-    return { name, cells, root: html("tr", { class: name },
-      html("th", { scope: "row", text }), ...cells) };
+  const table = numberTable({
+    caption: WORDS.title, head: Object.values(WORDS.head), rows: WORDS.rows,
   });
-  const root = html("table", {},
-    html("caption", { class: "vitedu-hidden", text: WORDS.title }),
-    html("thead", {}, html("tr", {}, ...names.map((name) =>
-      html("th", { scope: "col", text: WORDS.head[name] })))),
-    html("tbody", {}, ...rows.map((row) => row.root)));
   function update(found, images) {
-    for (const { name, cells } of rows) {
+    for (const name of Object.keys(WORDS.rows)) {
       const summary = found[name];
       const needs = name === "plain" ? commas(images)
         : summary && neededText(found.needs[name]);
-      const texts = summary ? [
+      table.update(name, summary ? [
         ...["mean", "worst", "best"].map((part) => tenths(summary[part])),
         needs,
-      ] : names.slice(1).map(() => WORDS.empty);
-      cells.forEach((cell, i) => write(cell, texts[i]));
+      ] : Array(4).fill(WORDS.empty));
     }
   }
-  return { root, update };
+  return { root: table.root, update };
 }
 
 function leadText({ points, clear }) {

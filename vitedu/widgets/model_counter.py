@@ -38,7 +38,7 @@ class ModelCounter(Explorer):
     """
 
     files = "model_counter"
-    parts = ("model_counter_maths", "model_counter_charts")
+    parts = ("commas", "model_counter_maths", "model_counter_charts")
     remembers = (
         "d_model",
         "num_layers",

@@ -1,9 +1,6 @@
 // The pictures of the explorer ModelCounter: a bar with its table, and the
 // curve of the quadratic share.
 
-// Not toLocaleString(): it looks up the language each time.
-const { format: commas } = new Intl.NumberFormat("en");
-
 // Four significant digits and the prefix of a unit.
 function scaled(number, base, prefixes) {
   let at = 0;

@@ -66,26 +66,21 @@ const millions = (operations) => tidy(operations / 1e6);
 
 // A row for each kind; that of the picture is marked.
 function kindsTable() {
-  const names = Object.keys(WORDS.head);
-  const rows = REACH_KINDS.map((kind) => {
-    const cells = names.slice(1).map(() => html("td"));
-    return { kind, cells, root: html("tr", {},
-      html("th", { scope: "row", text: WORDS.kinds[kind] }), ...cells) };
+  const columns = Object.keys(WORDS.head).slice(1);
+  const table = numberTable({
+    caption: WORDS.table, head: Object.values(WORDS.head),
+    rows: Object.fromEntries(REACH_KINDS.map((kind) =>
+      [kind, WORDS.kinds[kind]])),
   });
-  const root = html("table", {},
-    html("caption", { class: "vitedu-hidden", text: WORDS.table }),
-    html("thead", {}, html("tr", {}, ...names.map((name) =>
-      html("th", { scope: "col", text: WORDS.head[name] })))),
-    html("tbody", {}, ...rows.map((row) => row.root)));
   function update(stack) {
-    for (const { kind, cells, root: row } of rows) {
+    for (const kind of REACH_KINDS) {
       const found = reachNumbers({ ...stack, kind });
-      put(row, "class", kind === stack.kind ? "chosen" : "");
-      names.slice(1).forEach((name, i) => write(cells[i],
-        name === "operations" ? millions(found[name]) : found[name]));
+      table.update(kind, columns.map((name) =>
+        (name === "operations" ? millions(found[name]) : found[name])),
+      kind === stack.kind);
     }
   }
-  return { root, update };
+  return { root: table.root, update };
 }
 
 function reachSentence(stack, reach, found) {

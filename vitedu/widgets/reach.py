@@ -28,7 +28,7 @@ class Reach(Explorer):
     """
 
     files = "reach"
-    parts = ("reach_maths", "reach_picture")
+    parts = ("number_table", "reach_maths", "reach_picture")
     remembers = (
         "kind",
         "num_tokens",

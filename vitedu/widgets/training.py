@@ -13,10 +13,11 @@ from vitedu.widgets.base import (
     checked_words,
     index_below,
 )
+from vitedu.widgets.digit_network import MOST_INK
 
 _MOST = 4096
-# The largest value of each; a digit has ink from 0 to 16.
-_LARGEST = {"images": 16, "labels": 9, "answers": 9}
+# The largest value of each.
+_LARGEST = {"images": MOST_INK, "labels": 9, "answers": 9}
 
 
 class Training(Explorer):
@@ -42,7 +43,13 @@ class Training(Explorer):
     """
 
     files = "training"
-    parts = ("frames", "digit_tiles", "training_maths", "training_pictures")
+    parts = (
+        "frames",
+        "digit_picture",
+        "digit_tiles",
+        "training_maths",
+        "training_pictures",
+    )
     remembers = ("network", "epoch", "image")
 
     images = Array("image 8 8", dtype="uint8")

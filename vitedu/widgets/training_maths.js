@@ -33,7 +33,7 @@ function makeHistory({ data, shape: [networks, epochs, count] }, labels) {
     return wrong.find((place) => place > image) ?? wrong[0];
   }
   return {
-    networks, epochs, count, said, isWrong, misread, changes, nextMisread,
+    networks, epochs, count, said, misread, changes, nextMisread,
     states: (network, epoch) =>
       places.map((image) => stateOf(network, epoch, image)),
   };

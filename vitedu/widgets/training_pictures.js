@@ -44,13 +44,9 @@ function epochLines(rows, names, chosen, epoch, across) {
 }
 
 function largeDigit(ink) {
-  const side = Math.sqrt(ink.length);
   return draft("svg", {
-    viewBox: `0 0 ${side} ${side}`, "aria-hidden": "true",
-  }, ...Array.from(ink, (pixel, i) => draft("rect", {
-    class: "ink", width: 1, height: 1,
-    x: i % side, y: Math.floor(i / side), "fill-opacity": pixel / 16,
-  })));
+    viewBox: `0 0 ${PICTURE.side} ${PICTURE.side}`, "aria-hidden": "true",
+  }, ...inkSquares(ink));
 }
 
 // What a digit was taken for, epoch by epoch.
