@@ -115,7 +115,7 @@ def expect_published(explorer: Locator, **values: object) -> None:
 def settle(page: Page) -> None:
     """Wait until explorers have drawn, and counted what they count."""
     page.evaluate(TWO_FRAMES)
-    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
 def choose_setting(page: Page, name: str) -> None:
