@@ -350,11 +350,16 @@ def images_of_book() -> Explorer:
 
 
 TOURS = {
+    "ask patch": MAKERS["ask patch"],
+    "assumed heads": MAKERS["assumed heads"],
+    "attention distance": MAKERS["attention distance"],
     "attention plane": front_page,
     "bag of patches": bag_of_chapter_12,
+    "decoding steps": MAKERS["decoding steps"],
     "delete patches": deleted_of_book,
     "follow digit": book_digits,
     "follow sentence": book_translator,
+    "head viewer": MAKERS["head viewer"],
     "how many images": images_of_book,
     "mask editor": MAKERS["mask editor"],
     "model counter": MAKERS["model counter"],
@@ -362,6 +367,7 @@ TOURS = {
     "patch cutter": book_photograph,
     "positional encoding": MAKERS["positional encoding"],
     "reach": MAKERS["reach"],
+    "reverse trainer": MAKERS["reverse trainer"],
     "ring": MAKERS["ring"],
     "softmax scaling": MAKERS["softmax scaling"],
     "training": MAKERS["training"],
@@ -400,13 +406,13 @@ def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
         assert numbers_in(sentence), said
         if tour.get_by_role("button", name="Next", exact=True).is_disabled():
             break
-        press(page, "Next")
+        press(tour, "Next")
     assert 4 <= len(steps) <= 6
     assert steps[-1] == f"{len(steps)} of {len(steps)}"
     assert all(a != b for a, b in pairwise(looks))
     expect(page.get_by_role("button", name="End the tour")).to_be_focused()
     for seen in reversed(looks[:-1]):
-        press(page, "Back")
+        press(tour, "Back")
         assert look(page) == seen
     press(page, "End the tour")
     expect(tour).to_be_hidden()

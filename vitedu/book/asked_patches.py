@@ -76,13 +76,34 @@ _ABOUT = {
 }
 
 
-# Photograph, patch, layer of 12, head, drawn weights?, second photograph.
+# Photograph, patch, layer of 12, head, drawn weights?, second photograph, and
+# what the tour says of it.
 _SETTINGS = {
-    "The cat's eye": ("cat", (10, 8), 9, 1, False, ""),
-    "The last layer": ("cat", (10, 8), 12, 1, False, ""),
-    "Drawn weights": ("cat", (10, 8), 9, 1, True, ""),
-    "The sky": ("china", (2, 14), 9, 2, False, ""),
-    "Two photographs": ("cat", (16, 14), 11, 1, False, "astronaut"),
+    "The cat's eye": (
+        *("cat", (10, 8), 9, 1, False, ""),
+        "You ask an eye of the cat, after layer {layer}. Is the other eye "
+        "among the outlined patches?",
+    ),
+    "The last layer": (
+        *("cat", (10, 8), 12, 1, False, ""),
+        "The same eye after layer {layer}, the last. Compare the reading "
+        "below: is the best patch still far above the mean?",
+    ),
+    "Drawn weights": (
+        *("cat", (10, 8), 9, 1, True, ""),
+        "The same eye with weights drawn at random, after layer {layer}. "
+        "Nobody has taught this network what an eye is: what lights up now?",
+    ),
+    "The sky": (
+        *("china", (2, 14), 9, 2, False, ""),
+        "A patch of sky, after layer {layer}. Follow the edge of the light "
+        "along the roof, and see what becomes of the lake.",
+    ),
+    "Two photographs": (
+        *("cat", (16, 14), 11, 1, False, "astronaut"),
+        "A patch can be looked for in another photograph. Which part of the "
+        "astronaut answers to the nose of the cat, after layer {layer}?",
+    ),
 }
 
 
@@ -207,20 +228,22 @@ def _query(
 
 def _settings(
     names: Sequence[str], num_layers: int, num_heads: int
-) -> list[tuple[str, dict[str, Any]]]:
+) -> list[tuple[str, dict[str, Any], str]]:
     """Return what the buttons set, as far as these photographs have it."""
     found = []
-    for words, (name, patch, layer, head, drawn, second) in _SETTINGS.items():
+    for words, setting in _SETTINGS.items():
+        name, patch, layer, head, drawn, second, said = setting
         if name in names and second in ("", *names):
+            of_model = round(num_layers * layer / 12)
             traits = {
                 "photograph": name,
                 "query": _query(name, *patch),
-                "layer": round(num_layers * layer / 12) - 1,
+                "layer": of_model - 1,
                 "head": min(head, num_heads) - 1,
                 "drawn": drawn,
                 "second": second,
             }
-            found.append((words, traits))
+            found.append((words, traits, said.format(layer=of_model)))
     return found
 
 

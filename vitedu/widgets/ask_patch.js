@@ -108,7 +108,9 @@ function render({ model, el }) {
   const [layers, heads] = ["num_layers", "num_heads"].map((name) =>
     model.get(name));
   const frame = explorer(el, "ask-patch", WORDS.label);
-  const tools = makeTools(frame, model);
+  const tools = makeTools(frame, model, {
+    tour: model.get("settings").map(([, values, said]) => [said, values]),
+  });
   const set = (traits) => setTraits(model, traits);
   // The patch that the mouse is over; Python does not hear of it.
   let under = null;

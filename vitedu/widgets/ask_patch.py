@@ -34,7 +34,8 @@ class AskPatch(Explorer):
             two photographs.
         num_layers: Blocks of both networks.
         num_heads: Heads of a block.
-        settings: For each button, the words on it and what it sets.
+        settings: For each button, the words on it, what it sets, and what the
+            tour says of that.
         view: What to show at first: `photograph`; `query`, one of 64 patches
             in 8 rows; `layer`; `head`; `drawn`, True for drawn weights;
             `second`, another photograph, or "" for the head, enlarged. Else
@@ -72,7 +73,7 @@ class AskPatch(Explorer):
         num_layers: int,
         num_heads: int,
         *,
-        settings: Sequence[tuple[str, Mapping[str, Any]]] = (),
+        settings: Sequence[tuple[str, Mapping[str, Any], str]] = (),
         **view: Any,
     ) -> None:
         needed = _needed([about["name"] for about in photographs])

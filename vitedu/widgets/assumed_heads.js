@@ -25,6 +25,18 @@ const WORDS = {
   off: "Its logits are off by up to {off}.",
 };
 
+// A tour of whatever file it is.
+const TOUR = {
+  truth: "The network was trained with {heads} heads, and all {arrays} arrays "
+    + "of its file fit. Few digits are red.",
+  fewer: "Told {heads} heads, the loader is just as content: {arrays} arrays, "
+    + "no error. Wait for the digits to be read again.",
+  one: "Even 1 head fits. Scores are then divided by √{each}, the width of "
+    + "all heads together.",
+  most: "And {heads} heads fit, one for each row of the queries. What is not "
+    + "in the file has to be known from elsewhere.",
+};
+
 const FRAME_MS = 24;
 
 function headsName(heads) {
@@ -67,10 +79,18 @@ function headCut(width, heads) {
   })));
 }
 
+function tourOf({ num_heads: truth, d_model: width }, arrays) {
+  const fewer = divisors(width).findLast((heads) => heads < truth);
+  const heads = { truth, fewer, one: 1, most: width };
+  return Object.entries(TOUR).map(([name, words]) => [
+    sentence(words, { heads: heads[name], arrays, each: width / heads[name] }),
+    { heads: heads[name] },
+  ]);
+}
+
 function render({ model, el }) {
   const frame = explorer(el, "assumed-heads", WORDS.label);
   frame.root.classList.add("vitedu-reads-digit");
-  const tools = makeTools(frame, model);
   const samples = inRows(decodeArray(model.get("samples")).data,
     PICTURE.side ** 2);
   const answers = inRows(decodeArray(model.get("answers")).data, 10);
@@ -81,6 +101,7 @@ function render({ model, el }) {
   const count = samples.length;
   const arrays = Object.keys(layout).length;
   const options = divisors(width);
+  const tools = makeTools(frame, model, { tour: tourOf(config, arrays) });
   const set = (traits) => setTraits(model, traits);
   let loaded = null;
 

@@ -46,6 +46,21 @@ const WORDS = {
   readAverage: "Average over many images: {distance} px.",
 };
 
+// A tour of whatever network it is: its numbers are looked up.
+const TOUR = {
+  before: "Before training, at step {step}, head {head} of layer {layer} looks "
+    + "{distance} px away on this image. The dashed line is uniform attention, "
+    + "{uniform} px.",
+  nearest: "At step {step} the same head looks {distance} px away: no other "
+    + "looks nearer.",
+  farthest: "Head {head} of layer {layer} looks farthest, {distance} px away. "
+    + "The circle shows how far one patch of it does.",
+  byClass: "The class token has no place, so it has no distance. In head "
+    + "{head} of layer {layer} it looks most at the outlined patch.",
+  average: "One image is one image. Over many, head {head} of layer {layer} "
+    + "looks {average} px away.",
+};
+
 const STATE = [
   "step", "image", "layer", "head", "row", "column", "query", "dots",
 ];
@@ -55,10 +70,40 @@ const pixelText = (distance) => distance.toFixed(distance < 10 ? 2 : 1);
 const headColour = (head) => `var(--c-head-${head % 4})`;
 const moved = (x, y) => `translate(${x}px, ${y}px)`;
 
+function tourOf(data, hasAverage) {
+  const { heads, layers, uniform } = data;
+  const last = data.steps.length - 1;
+  const all = Array.from({ length: layers * heads }, (_, at) =>
+    [Math.floor(at / heads), at % heads]);
+  const distances = all.map(([layer, head]) =>
+    data.ofImage(last, 0, layer, head));
+  const [near, far] = [Math.min, Math.max].map((most) =>
+    all[distances.indexOf(most(...distances))]);
+  function stop(words, step, [layer, head], others = {}) {
+    return [sentence(words, {
+      step: data.steps[step], layer: layer + 1, head: head + 1,
+      distance: pixelText(data.ofImage(step, 0, layer, head)),
+      average: hasAverage && pixelText(data.ofAverage(step, layer, head)),
+      uniform: pixelText(uniform),
+    }), { query: "patch", dots: "image", image: 0, step, layer, head,
+      ...others }];
+  }
+  return [
+    stop(TOUR.before, 0, near),
+    stop(TOUR.nearest, last, near),
+    stop(TOUR.farthest, last, far),
+    ...(data.prefix ? [stop(TOUR.byClass, last, far, { query: CLASS })] : []),
+    ...(hasAverage ? [stop(TOUR.average, last, near, { dots: "average" })]
+      : []),
+  ];
+}
+
 function render({ model, el }) {
   const data = readData(model);
   const frame = explorer(el, "attention-distance", WORDS.label);
-  const tools = makeTools(frame, model);
+  const tools = makeTools(frame, model, {
+    tour: tourOf(data, model.get("has_average")),
+  });
   const get = (name) => model.get(name);
   const plot = headPlot(data, (layer, head) => setTraits(model, { layer, head }));
   const map = patchMap(

@@ -58,6 +58,24 @@ const WORDS = {
   },
 };
 
+// A tour of whatever translator it is. Of each step, its sentence, the words
+// for which are filled in once they are known, and its settings.
+const TOUR = [
+  ["Greedy search keeps a single prefix, and takes the likeliest word: first "
+    + "“{word}”, with {sure}.", { method: "greedy", step: 0 }],
+  ["In the end it has written “{best}”, with the log probability {total}. "
+    + "{verdict}", { method: "greedy" }],
+  ["A beam of 2 keeps two prefixes. Its best sentence, “{best}”, has {total}. "
+    + "{verdict}", { method: "beam", beam_size: 2 }],
+  ["A beam of 5 finds “{best}”, with {total}. {verdict}",
+    { method: "beam", beam_size: 5 }],
+  ["A length penalty of 1.0 ranks the five anew, by their score. First is "
+    + "now “{best}”, with the log probability {total}. {verdict}",
+  { method: "beam", beam_size: 5, length_penalty: 1 }],
+  ["Sampling draws each word. At a temperature of 1.0, one draw is “{best}”, "
+    + "with {total}. {verdict}", { method: "sample", temperature: 1 }],
+];
+
 const TRAITS = ["number", "method", "beam_size", "length_penalty",
   "temperature", "seed", "step"];
 const PLAY_MS = 1400;
@@ -92,7 +110,14 @@ function counted(count, { one, many }) {
 function render({ model, el }) {
   const translator = translatorOf(model);
   const frame = explorer(el, "decoding-steps", WORDS.label);
-  const tools = makeTools(frame, model);
+  let told;
+  const tools = makeTools(frame, model, {
+    tour: TOUR.map(([words, settings]) => [
+      () => sentence(words, told),
+      { number: model.get("number"), step: model.get("_schema").step.high,
+        length_penalty: 0, ...settings },
+    ]),
+  });
   const restart = (values) => setTraits(model, { ...values, step: 0 });
   const field = numberField(EXAMPLES, (number) => restart({ number }));
   const choices = {
@@ -195,15 +220,15 @@ function render({ model, el }) {
     const right = englishWords(model.get("number")).join(" ");
     const isRight = words.length < best.ids.length
       && textOf(translator, words) === right;
+    const verdict = sentence(WORDS[isRight ? "right" : "wrong"],
+      { right, subject: WORDS.subjects[method] });
     renew(stage, [
       box("of-found", titleLine(WORDS.found), ...onlyTheBest(),
         foundTable(translator, found.found),
-        draft("p", {
-          class: "verdict", text: sentence(WORDS[isRight ? "right" : "wrong"],
-            { right, subject: WORDS.subjects[method] }),
-        })),
+        draft("p", { class: "verdict", text: verdict })),
     ]);
     return {
+      verdict,
       what: WORDS.whats[method], best: textOf(translator, words),
       total: minus(best.logProb),
     };
@@ -230,6 +255,7 @@ function render({ model, el }) {
       cached: counted(step.cost.cached, WORDS.tokens), whole: step.cost.whole,
       ...(isEnd ? showEnd() : showStep(step)),
     };
+    told = said;
     write(title, sentence(isEnd ? WORDS.endTitle : WORDS.stepTitle, said));
     write(cost, [WORDS.source, WORDS.cost].map((words) =>
       sentence(words, said)).join(" "));

@@ -41,6 +41,20 @@ const WORDS = {
   readNone: "All heads are hidden.",
 };
 
+// A tour of whatever weights they are: its numbers are looked up.
+const TOUR = {
+  surest: "Head {head} is surest at token {place}: it gives token {most} the "
+    + "weight {largest}.",
+  widest: "Head {head} spreads most at token {place}: its entropy is "
+    + "{entropy}, where the same weight on all {keys} would have {flat}.",
+  farthest: "Head {head} looks farthest from where it asks at token {place}: "
+    + "by {offset} tokens, on average.",
+  disagree: "At token {place} the heads disagree: head {head} looks most at "
+    + "token {most}, head {other} at token {others}.",
+  alone: "A button hides a head or shows it. Here is head {head} alone; its "
+    + "bars at token {place} add up to 1.",
+};
+
 const TRAITS = ["layer", "query", "heads", "word"];
 const headColour = (head) => `var(--c-head-${head % 4})`;
 // Four colours serve eight heads: those of the second four are drawn dashed
@@ -200,9 +214,47 @@ function wordControls(model) {
   return { root, update };
 }
 
+function tourOf(data, layer) {
+  const { all, queries, keys, hasOffset } = data;
+  const places = [...Array(queries).keys()];
+  const found = all.flatMap((head) => places.map((query) =>
+    ({ head, query, ...readRow(data.row(layer, head, query), query) })));
+  const most = (value) => found.reduce((best, one) =>
+    (value(one) > value(best) ? one : best));
+  const pairs = found.flatMap((one) => found.filter((two) =>
+    two.query === one.query && two.head > one.head && two.most !== one.most)
+    .map((two) => [one, two]));
+  const surePair = pairs.reduce((best, pair) => {
+    const least = ([one, two]) => Math.min(one.largest, two.largest);
+    return !best || least(pair) > least(best) ? pair : best;
+  }, null);
+  function stop(words, one, other = one, heads = [one.head, other.head]) {
+    return [sentence(words, {
+      head: one.head + 1, place: one.query + 1, most: one.most + 1,
+      largest: one.largest.toFixed(2), entropy: one.entropy.toFixed(2),
+      offset: Math.abs(one.offset).toFixed(2), keys,
+      flat: Math.log(keys).toFixed(2),
+      other: other.head + 1, others: other.most + 1,
+    }), { layer, query: one.query, heads: [...new Set(heads)].join("_") }];
+  }
+  const surest = most(({ entropy: nats }) => -nats);
+  const widest = most(({ entropy: nats }) => nats);
+  const farthest = most(({ offset }) => Math.abs(offset));
+  return [
+    stop(TOUR.surest, surest, surest, all),
+    stop(TOUR.alone, surest),
+    stop(TOUR.widest, widest),
+    ...(hasOffset && farthest !== widest
+      ? [stop(TOUR.farthest, farthest)] : []),
+    ...(surePair ? [stop(TOUR.disagree, ...surePair)] : []),
+  ];
+}
+
 function render({ model, el }) {
   const frame = explorer(el, "head-viewer", WORDS.label);
-  const tools = makeTools(frame, model);
+  const tools = makeTools(frame, model, {
+    tour: tourOf(readData(model), model.get("layer")),
+  });
   const controls = model.get("word") ? wordControls(model) : null;
   const place = html("div");
   let [data, panels, word] = [];

@@ -70,6 +70,21 @@ const STARTS = {
   "fast": { ...HEALTHY, learning_rate: 0.01 },
   "too fast": { ...HEALTHY, learning_rate: 0.1 },
 };
+const TOUR = [
+  ["Press Train. The network starts at the upper dashed line, which is "
+    + "guessing: ln 8. Wait until the letters under the bars are right.",
+  STARTS.default],
+  ["Positions are left out. Press Train again: without the order no more than "
+    + "about {right} % of the letters come right, however long one trains.",
+  STARTS["no positions"]],
+  ["With a learning rate of 0.01 it takes fewer steps. The grey curves are "
+    + "the runs before; see which one falls first.", STARTS.fast],
+  ["With a learning rate of 0.1 each step goes too far. See what the curve "
+    + "does, and whether the letters come right.", STARTS["too fast"]],
+  ["With 4 heads, each has a map. Train, and see how many of them find the "
+    + "mirrored letter.", { ...HEALTHY, num_heads: 4 }],
+].map(([words, settings]) =>
+  [sentence(words, { right: percent(WITHOUT_ORDER.right) }), settings]);
 // Runs that are kept to be compared with, and the fewest steps of one: a
 // slider on its way starts many runs that are not worth keeping.
 const KEPT_RUNS = 3;
@@ -129,7 +144,7 @@ function makeControls(model) {
 
 function render({ model, el }) {
   const frame = explorer(el, "reverse-trainer", WORDS.label);
-  const tools = makeTools(frame, model);
+  const tools = makeTools(frame, model, { tour: TOUR });
   // Said at once, while the reading follows the training in silence.
   const news = html("p", { class: "vitedu-hidden", "aria-live": "polite" });
   const controls = makeControls(model);

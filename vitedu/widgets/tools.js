@@ -145,7 +145,7 @@ function goTo(root) {
 }
 
 // A tour: steps of [sentence, {setting: value}]. What a step does not name is
-// as at the start.
+// as at the start. A sentence may be a function, called once that is drawn.
 function makeTour(frame, go, steps, onEnd) {
   let at = 0;
   const text = html("p", {
@@ -170,7 +170,10 @@ function makeTour(frame, go, steps, onEnd) {
     const [said, settings] = steps[at];
     const count = { step: at + 1, steps: steps.length };
     go(Object.entries(settings).map(([name, value]) => [name, String(value)]));
-    write(text, sentence(TOOLS.step, count) + said);
+    const say = (words) => write(text, sentence(TOOLS.step, count) + words);
+    // The explorer has asked for this frame before.
+    if (typeof said === "function") requestAnimationFrame(() => say(said()));
+    else say(said);
     buttons.back.disabled = at === 0;
     buttons.next.disabled = at === steps.length - 1;
     if (buttons.next.disabled) buttons.end.focus();
