@@ -19,6 +19,20 @@ OPTIONS = {
     "qkv_bias": st.booleans(),
     "proj_bias": st.booleans(),
 }
+# What came after the ViT of 2021; some of what counts refuses it.
+LATER = {
+    "num_kv_heads": st.sampled_from([None, 1]),
+    "activation": st.sampled_from(["gelu", "swiglu"]),
+    "ff_bias": st.booleans(),
+    "norm": st.sampled_from(["layer", "rms"]),
+    "qk_norm": st.booleans(),
+}
+LATER_VIT = LATER | {
+    "norm_first": st.just(True),
+    "parallel": st.booleans(),
+    "head_dim": st.just(8),
+    "positions": st.sampled_from(["learned", "rotary"]),
+}
 VIT_OPTIONS = {
     "image_size": st.sampled_from([30, (15, 30), (10, 25)]),
     "patch_size": st.sampled_from([5, (5, 5)]),
@@ -76,7 +90,9 @@ def vit_configs(**options: st.SearchStrategy) -> st.SearchStrategy[ViTConfig]:
     return _joined(ViTConfig, fields, HEADS)
 
 
-def transformer_configs() -> st.SearchStrategy[TransformerConfig]:
-    """Draw a Transformer."""
-    fields = st.fixed_dictionaries(OPTIONS | TRANSFORMER_OPTIONS)
+def transformer_configs(
+    **options: st.SearchStrategy,
+) -> st.SearchStrategy[TransformerConfig]:
+    """Draw a Transformer; `options` replace or add fields."""
+    fields = st.fixed_dictionaries(OPTIONS | TRANSFORMER_OPTIONS | options)
     return _joined(TransformerConfig, fields, VOCABULARIES, POSITIONS, SCALES)

@@ -12,6 +12,7 @@ from vitedu import attention
 from vitedu.attention import (
     MultiHeadAttention,
     attention_weights,
+    blockwise_attention,
     scaled_dot_product_attention,
 )
 from vitedu.book.proofs import attention_inputs, attention_masks
@@ -175,17 +176,63 @@ def test_rows_add_up_to_one_or_to_zero(data):
     assert (weights.masked_select(~mask) == 0).all()
 
 
+each_block_size = pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
+
+
+@each_mask
+@each_block_size
+@pytest.mark.parametrize("scale", [None, -0.3])
+def test_blocks_of_keys_give_what_the_whole_gives(name, size, scale):
+    q, k, _ = attention_inputs()
+    v, mask = draw(2, 3, 7, 13), MASKS[name]
+    found, expected = (
+        gradients(
+            lambda q, k, v, attend=attend, more=more: attend(
+                q, k, v, mask, scale=scale, **more
+            ),
+            *(q, k, v),
+        )
+        for attend, more in (
+            (blockwise_attention, {"block_size": size}),
+            (scaled_dot_product_attention, {}),
+        )
+    )
+    assert_all_close(found, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_blocks_sum_in_single_precision(dtype):
+    """Of 5,000 equal shares half precision would soon lose all new ones."""
+    q, k, v = torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 5000, 2), draw(5000)
+    v = v.abs().to(dtype)[None, None, :, None]
+    found = blockwise_attention(q.to(dtype), k.to(dtype), v, block_size=1)
+    assert found.dtype == dtype
+    assert abs(found.item() / v.double().mean().item() - 1) < 2e-2
+
+
+@each_block_size
+def test_scores_that_rise_from_block_to_block_stay_finite(size):
+    """The sums so far shrink to nothing; exponentials alone overflow."""
+    q = torch.full((1, 1, 1, 1), 1e4, dtype=torch.float64)
+    k = torch.arange(-3.0, 4).double()[None, None, :, None]
+    out = blockwise_attention(q, k, draw(1, 1, 7, 3), block_size=size)
+    assert_all_close((out,), (draw(1, 1, 7, 3)[:, :, -1:],))
+
+
 def make(**options):
     torch.manual_seed(0)
-    options = {"head_dim": 5, **options}
-    return MultiHeadAttention(7, 3, **options).double()
+    options = {"num_heads": 3, "head_dim": 5, **options}
+    return MultiHeadAttention(7, **options).double()
 
 
 def multi_head_by_hand(layer, x, memory, mask=None):
     """Compute the same head by head, from the rows of each head."""
     heads, width = layer.num_heads, layer.head_dim
     dims = [width, width, layer.value_dim]
-    parts = [heads * dim for dim in dims]
+    shared = layer.num_kv_heads
+    parts = [
+        n * dim for n, dim in zip((heads, shared, shared), dims, strict=True)
+    ]
     weights = layer.qkv.weight.split(parts)
     biases = (
         [weight.new_zeros(len(weight)) for weight in weights]
@@ -194,12 +241,22 @@ def multi_head_by_hand(layer, x, memory, mask=None):
     )
     outs = []
     for head in range(heads):
+        other = head // (heads // shared)
         q, k, v = (
-            tokens @ weight[head * dim :][:dim].T + bias[head * dim :][:dim]
-            for tokens, weight, bias, dim in zip(
-                (x, memory, memory), weights, biases, dims, strict=True
+            tokens @ weight[i * dim :][:dim].T + bias[i * dim :][:dim]
+            for i, tokens, weight, bias, dim in zip(
+                *((head, other, other), (x, memory, memory)),
+                *(weights, biases, dims),
+                strict=True,
             )
         )
+        if not isinstance(layer.q_norm, nn.Identity):
+            q, k = (
+                y
+                * (y.square().mean(dim=-1, keepdim=True) + norm.eps).rsqrt()
+                * norm.weight
+                for y, norm in ((q, layer.q_norm), (k, layer.k_norm))
+            )
         scores = q @ k.transpose(1, 2) * (layer.scale or width**-0.5)
         if mask is not None:
             scores = scores.masked_fill(~mask[:, 0], float("-inf"))
@@ -216,6 +273,8 @@ each_choice = pytest.mark.parametrize(
         {"proj_bias": False},
         {"value_dim": 11, "scale": 2.0},
         {"value_dim": 2, "qkv_bias": False, "proj_bias": False},
+        {"num_heads": 4, "num_kv_heads": 2, "value_dim": 3},
+        {"num_kv_heads": 1, "qk_norm": True, "qk_norm_eps": 0.1},
     ],
     ids=str,
 )

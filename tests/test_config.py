@@ -8,6 +8,7 @@ from helpers import refuses
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data.numerals import numeral_vocabularies
 from vitedu.data.sequences import Vocabulary
+from vitedu.layers import swiglu_width
 
 # d_model, num_layers, num_heads, d_ff, patch_size
 PUBLISHED = {
@@ -62,6 +63,21 @@ def test_the_presets_of_the_numerals_fit_together():
     assert recipe.pad_id == model.tgt_pad_id == Vocabulary.pad_id
     assert TransformerConfig.numerals(d_model=24).d_model == 24
     assert TrainConfig.numerals(num_epochs=2).num_epochs == 2
+
+
+def test_the_modern_preset_has_the_size_of_that_of_the_digits():
+    modern, older = ViTConfig.modern(), ViTConfig.digits()
+    same = ("image_size", "patch_size", "num_classes", "d_model", "num_layers")
+    for name in (*same, "num_heads", "drop_path"):
+        assert getattr(modern, name) == getattr(older, name)
+    assert modern.d_ff == swiglu_width(older.d_ff)
+    assert older.later_choices == []
+    assert set(modern.later_choices) == {
+        *("num_kv_heads", "activation", "ff_bias", "norm", "qk_norm"),
+        "positions",
+    }
+    assert ViTConfig.modern(parallel=True).later_choices[-2] == "parallel"
+    assert ViTConfig.modern(d_ff=31, num_registers=4).d_ff == 31
 
 
 def test_in_the_recipes_of_stored_results_every_parameter_decays():

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import torch
-from configs import transformer_configs, vit_configs
+from configs import LATER, LATER_VIT, transformer_configs, vit_configs
 from helpers import PROPERTY
 from hypothesis import given, settings
 
@@ -48,7 +48,7 @@ def built(kind, config):
 
 
 @MANY
-@given(vit_configs())
+@given(vit_configs() | vit_configs(**LATER_VIT))
 def test_a_vit_has_what_its_config_says(config):
     assert Counter(parameter_counts(config)) == built(
         VisionTransformer, config
@@ -56,6 +56,6 @@ def test_a_vit_has_what_its_config_says(config):
 
 
 @MANY
-@given(transformer_configs())
+@given(transformer_configs() | transformer_configs(**LATER))
 def test_a_transformer_has_what_its_config_says(config):
     assert Counter(parameter_counts(config)) == built(Transformer, config)

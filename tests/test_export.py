@@ -18,6 +18,8 @@ from vitedu.vit import VisionTransformer
 
 SIZES = {"d_model": 8, "num_layers": 1, "num_heads": 2, "d_ff": 11}
 BATCH = {0: Dim("batch")}
+MODERN = {"positions": "rotary", "norm": "rms", "activation": "swiglu"}
+MODERN |= {"qk_norm": True, "num_kv_heads": 1, "ff_bias": False}
 
 
 @pytest.fixture(autouse=True)
@@ -59,12 +61,18 @@ def sentences(batch, src, tgt):
 
 
 @pytest.mark.parametrize(
-    ("pool", "masked"),
-    [("class_token", False), ("class_token", True), ("mean", True)],
+    ("changes", "masked"),
+    [
+        ({}, False),
+        ({}, True),
+        ({"pool": "mean"}, True),
+        (MODERN, False),
+        (MODERN, True),
+    ],
 )
 @pytest.mark.parametrize("how", ["export", "trace"])
-def test_a_vit_for_any_batch(pool, how, masked):
-    model, count = vit(pool=pool), 1 + masked
+def test_a_vit_for_any_batch(changes, how, masked):
+    model, count = vit(**changes), 1 + masked
     if how == "export":
         graph = torch.export.export(
             model, images(3)[:count], dynamic_shapes=(BATCH,) * count

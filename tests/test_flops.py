@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
-from configs import transformer_configs, vit_configs
+from configs import LATER, LATER_VIT, transformer_configs, vit_configs
 from helpers import PROPERTY
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +26,8 @@ from vitedu.vit import VisionTransformer
 
 LENGTHS = st.sampled_from([2, 5, 7])
 BATCHES = st.sampled_from([1, 3])
+VITS = vit_configs() | vit_configs(**LATER_VIT)
+TRANSFORMERS = transformer_configs() | transformer_configs(**LATER)
 # Which part a module's operations belong to, by the end of its name.
 VIT_PARTS = {
     ".patch_embed": "patch_embed",
@@ -78,7 +80,7 @@ def sentences(batch_size, *lengths):
 
 
 @PROPERTY
-@given(vit_configs(), st.booleans(), BATCHES)
+@given(VITS, st.booleans(), BATCHES)
 def test_a_vit_takes_what_its_config_says(config, training, batch_size):
     model = VisionTransformer(config).train(training)
     images = images_for(config, batch_size)
@@ -89,7 +91,7 @@ def test_a_vit_takes_what_its_config_says(config, training, batch_size):
 
 
 @PROPERTY
-@given(transformer_configs(), LENGTHS, LENGTHS, st.booleans(), BATCHES)
+@given(TRANSFORMERS, LENGTHS, LENGTHS, st.booleans(), BATCHES)
 def test_a_transformer_takes_what_its_config_says(
     config, src_len, tgt_len, training, batch_size
 ):
@@ -104,7 +106,7 @@ def test_a_transformer_takes_what_its_config_says(
 
 
 @PROPERTY
-@given(transformer_configs(), LENGTHS, LENGTHS, BATCHES)
+@given(TRANSFORMERS, LENGTHS, LENGTHS, BATCHES)
 def test_a_cached_step_takes_what_its_config_says(
     config, src_len, tgt_len, batch_size
 ):

@@ -2,11 +2,18 @@
 
 import pytest
 import torch
-from helpers import assert_all_close, draw, gradients
+from helpers import assert_all_close, draw, gradients, refuses
 
 from vitedu.attention import MultiHeadAttention
 from vitedu.cache import KeyValueCache
-from vitedu.layers import DecoderBlock, DropPath, EncoderBlock, FeedForward
+from vitedu.layers import (
+    DecoderBlock,
+    DropPath,
+    EncoderBlock,
+    FeedForward,
+    make_norm,
+    swiglu_width,
+)
 from vitedu.masks import causal_mask
 
 
@@ -38,6 +45,56 @@ def test_feed_forward_is_two_maps_with_an_activation_between(name, formula):
         return hidden @ mlp.fc2.weight.T + mlp.fc2.bias
 
     assert_all_close(gradients(mlp, x), gradients(by_hand, x))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_swiglu_lets_through_what_its_gate_opens(bias):
+    mlp, x = make_mlp(activation="swiglu", bias=bias), draw(2, 5, 7)
+    assert mlp.fc1.weight.shape == (22, 7)
+
+    def by_hand(x):
+        rows = mlp.fc1.weight.split(11)
+        gate, other = (x @ row.T for row in rows)
+        if bias:
+            gate, other = gate + mlp.fc1.bias[:11], other + mlp.fc1.bias[11:]
+        hidden = gate / (1 + (-gate).exp()) * other
+        out = hidden @ mlp.fc2.weight.T
+        return out + mlp.fc2.bias if bias else out
+
+    assert_all_close(gradients(mlp, x), gradients(by_hand, x))
+    assert {name for name, _ in mlp.named_parameters()} == {
+        f"{layer}.{kind}"
+        for layer in ("fc1", "fc2")
+        for kind in ("weight", "bias")[: 1 + bias]
+    }
+
+
+@pytest.mark.parametrize("d_ff", [3, 48, 3072])
+def test_two_thirds_of_the_width_make_as_many_weights(d_ff):
+    plain, gated = (
+        sum(
+            p.numel()
+            for p in FeedForward(16, n, activation=x, bias=False).parameters()
+        )
+        for n, x in ((d_ff, "gelu"), (swiglu_width(d_ff), "swiglu"))
+    )
+    assert plain == gated
+    # Rounded up to whole multiples; Llama 2 70B widens by 1.3 before.
+    assert swiglu_width(int(1.3 * 32768), multiple_of=4096) == 28672
+    assert [swiglu_width(n) for n in (1, 2, 4)] == [1, 2, 3]
+
+
+def test_root_mean_squares_are_a_norm_without_mean_and_bias():
+    norm, x = make_norm("rms", 7, eps=0.3).double(), draw(2, 5, 7)
+    torch.nn.init.normal_(norm.weight)
+
+    def by_hand(x):
+        square = (x * x).sum(dim=-1, keepdim=True) / 7
+        return x / (square + 0.3).sqrt() * norm.weight
+
+    assert_all_close(gradients(norm, x), gradients(by_hand, x))
+    assert [name for name, _ in norm.named_parameters()] == ["weight"]
+    assert isinstance(make_norm("layer", 7), torch.nn.LayerNorm)
 
 
 def test_gelu_is_the_default():
@@ -128,6 +185,53 @@ def test_block_is_two_residual_branches(norm_first, formula):
             gradients(lambda x, mask=mask: block(x, mask), x),
             gradients(lambda x, mask=mask: formula(block, x, mask), x),
         )
+
+
+def test_parallel_branches_read_the_same_input():
+    block = make_block(parallel=True, layer_scale=0.5)
+    x = draw(2, 5, 7)
+    with torch.no_grad():
+        for parameter in (*block.norm1.parameters(), block.ls2.gamma):
+            parameter.copy_(draw(7, seed=parameter.numel()))
+
+    def by_hand(x, mask=None):
+        y = torch.nn.functional.layer_norm(
+            x, (7,), block.norm1.weight, block.norm1.bias, 1e-6
+        )
+        return (
+            x + 0.5 * block.attn(y, mask=mask) + block.ls2.gamma * block.mlp(y)
+        )
+
+    for mask in (None, causal_mask(5)):
+        assert_all_close(
+            gradients(lambda x, mask=mask: block(x, mask), x),
+            gradients(lambda x, mask=mask: by_hand(x, mask), x),
+        )
+    assert not any("norm2" in name for name in block.state_dict())
+    with refuses(ValueError, "norm_first must be True with parallel"):
+        make_block(parallel=True, norm_first=False)
+
+
+def test_the_defaults_draw_the_same_weights_under_the_same_names():
+    """What is new takes no random number and no name from what was."""
+    torch.manual_seed(0)
+    expected = {
+        f"{name}.{kind}": x
+        for name, module in (
+            ("attn.qkv", torch.nn.Linear(8, 24)),
+            ("attn.proj", torch.nn.Linear(8, 8)),
+            ("mlp.fc1", torch.nn.Linear(8, 11)),
+            ("mlp.fc2", torch.nn.Linear(11, 8)),
+            ("norm1", torch.nn.LayerNorm(8)),
+            ("norm2", torch.nn.LayerNorm(8)),
+        )
+        for kind, x in module.named_parameters()
+    }
+    torch.manual_seed(0)
+    block = EncoderBlock(MultiHeadAttention(8, 2), FeedForward(8, 11))
+    state = block.state_dict()
+    assert state.keys() == expected.keys()
+    assert all(torch.equal(state[name], expected[name]) for name in state)
 
 
 def test_pre_norm_is_the_default():

@@ -12,9 +12,12 @@ from vitedu import attention
 from vitedu.analysis.memory import (
     activation_bytes,
     attention_map_bytes,
+    kv_cache_bytes,
     training_state_bytes,
 )
-from vitedu.config import ViTConfig
+from vitedu.cache import DecoderCache
+from vitedu.config import TransformerConfig, ViTConfig
+from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
 MANY = settings(PROPERTY, max_examples=100)
@@ -134,3 +137,24 @@ def test_adam_and_the_gradients_are_three_times_the_parameters():
         sizes["adam"] += state["exp_avg"].nbytes + state["exp_avg_sq"].nbytes
     assert sizes == expected
     assert sum(expected.values()) == 4 * expected["parameters"]
+
+
+@pytest.mark.parametrize("num_kv_heads", [None, 2, 1])
+@pytest.mark.parametrize("value_dim", [None, 5])
+def test_a_cache_holds_as_many_bytes_as_its_tensors(num_kv_heads, value_dim):
+    config = TransformerConfig.numerals(
+        num_kv_heads=num_kv_heads, value_dim=value_dim
+    )
+    model = Transformer(config).eval()
+    src, tgt = torch.ones(2, 5, dtype=torch.long), torch.ones(2, 3).long()
+    cache = DecoderCache(config.num_layers)
+    assert cache.nbytes == 0
+    model.decode(tgt, model.encode(src), src, cache)
+    tensors = [x for pair in cache.blocks for c in pair for x in c.kept()]
+    assert cache.nbytes == sum(x.numel() * x.itemsize for x in tensors)
+    of_target, of_source = (
+        kv_cache_bytes(config, length, batch_size=2) for length in (3, 5)
+    )
+    assert sum(own.nbytes for own, _ in cache.blocks) == of_target
+    assert sum(cross.nbytes for _, cross in cache.blocks) == of_source
+    assert kv_cache_bytes(config, 6, number_bytes=1) * 4 == of_target

@@ -50,6 +50,10 @@ HF_SIZES = "oracles_huggingface: dinov2_takes_images_of_other_sizes"
 HF_SINUSOIDS = "oracles_huggingface: sinusoids_in_two"
 HF_TRANSFORMER = "oracles_huggingface: the_transformer_is"
 HF_CACHE = "oracles_huggingface: cached_step"
+LLAMA = "oracles_llama: stack_of_blocks"
+SWIN = "oracles_llama: shifted_windows"
+BLOOM = "oracles_llama: alibi_takes"
+ROTARY_VIT = "rotary: vit_is_what"
 
 # Calls of which one argument changes.
 FUSED = (
@@ -125,8 +129,8 @@ MUTANTS = [
     Mutant(
         "heads split by a view without a transpose",
         "attention",
-        "x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)",
-        "x.reshape(len(x), self.num_heads, x.shape[1], -1)",
+        "x.unflatten(-1, (heads, -1)).transpose(1, 2)",
+        "x.reshape(len(x), heads, x.shape[1], -1)",
         SELF,
     ),
     Mutant(
@@ -259,6 +263,120 @@ MUTANTS = [
         "not self.training or self.rate == 0",
         "self.rate == 0",
         HF_VIT,
+    ),
+    Mutant(
+        "pairs that lie side by side",
+        "attention",
+        "x.chunk(2, dim=-1)",
+        "(x[..., ::2], x[..., 1::2])",
+        LLAMA,
+    ),
+    Mutant(
+        "turned the other way in one half",
+        "attention",
+        "second * cos + first * sin",
+        "second * cos - first * sin",
+        LLAMA,
+    ),
+    Mutant(
+        "keys not turned",
+        "attention",
+        "q, k = rotate(q, rotary), rotate(k, rotary)",
+        "q, k = rotate(q, rotary), k",
+        LLAMA,
+    ),
+    Mutant(
+        "heads of keys in turn instead of in groups",
+        "attention",
+        "x.repeat_interleave(sharing, dim=1)",
+        "x.repeat(1, sharing, 1, 1)",
+        LLAMA,
+    ),
+    Mutant(
+        "norm of the queries left out",
+        "attention",
+        "self.q_norm(_split(q, self.num_heads))",
+        "_split(q, self.num_heads)",
+        LLAMA,
+    ),
+    Mutant(
+        "norm of queries and keys with another epsilon",
+        "attention",
+        "nn.RMSNorm(head_dim, eps=qk_norm_eps)",
+        "nn.RMSNorm(head_dim)",
+        LLAMA,
+    ),
+    Mutant(
+        "old sums do not shrink when a higher score comes",
+        "attention",
+        "total * shrink",
+        "total",
+        "attention: blocks_of_keys",
+    ),
+    Mutant(
+        "norm without its epsilon",
+        "layers",
+        "_NORMS[norm](d_model, eps=eps)",
+        "_NORMS[norm](d_model)",
+        LLAMA,
+    ),
+    Mutant(
+        "gate and gated swapped",
+        "layers",
+        "F.silu(gate) * rest",
+        "gate * F.silu(rest)",
+        LLAMA,
+    ),
+    Mutant(
+        "SwiGLU as wide as a network without a gate",
+        "layers",
+        "-(-2 * d_ff // (3 * multiple_of)) * multiple_of",
+        "-(-d_ff // multiple_of) * multiple_of",
+        "layers: two_thirds",
+    ),
+    Mutant(
+        "a parallel branch without the norm",
+        "layers",
+        "self.ls1(seen) + self.ls2(self.mlp(y))",
+        "self.ls1(seen) + self.ls2(self.mlp(x))",
+        "layers: parallel_branches",
+    ),
+    Mutant(
+        "a window one token too wide",
+        "masks",
+        "1 - min(window, length)",
+        "-min(window, length)",
+        "oracles_llama: sliding_window",
+    ),
+    Mutant(
+        "windows shifted the other way",
+        "masks",
+        "torch.arange(side, device=device) - moved",
+        "torch.arange(side, device=device) + moved",
+        SWIN,
+    ),
+    Mutant(
+        "ALiBi changes the scale",
+        "positions",
+        "q * (wider / width**0.5)",
+        "q",
+        BLOOM,
+    ),
+    Mutant(
+        "angles of rows and columns swapped",
+        "positions",
+        "[rows.repeat_interleave(grid_size[1], dim=0),"
+        " columns.repeat(grid_size[0], 1)]",
+        "[columns.repeat(grid_size[0], 1),"
+        " rows.repeat_interleave(grid_size[1], dim=0)]",
+        ROTARY_VIT,
+    ),
+    Mutant(
+        "patches turned by the angles of those before them",
+        "positions",
+        "F.pad(angles, (0, 0, num_prefix_tokens, 0))",
+        "F.pad(angles, (0, 0, 0, num_prefix_tokens))",
+        ROTARY_VIT,
     ),
     Mutant(
         "sines and cosines swapped",

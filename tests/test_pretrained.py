@@ -499,6 +499,10 @@ def test_half_precision_becomes_that_of_the_model(path, dtype):
         {"positions": "sinusoidal", "d_model": 16, "image_size": (10, 15)},
         {"pool": "mean_all", "activation": "relu", "layer_norm_eps": 1e-2},
         {"image_size": (8, 16), "patch_size": (2, 4), "num_heads": 7},
+        {"num_heads": 7, "num_kv_heads": 1, "ff_bias": False},
+        {"positions": "rotary", "rotary_base": 7.0, "head_dim": 8},
+        {"norm": "rms", "activation": "swiglu", "qk_norm": True},
+        {"parallel": True, "norm": "rms", "layer_scale": 0.1},
     ],
     ids=str,
 )
@@ -524,6 +528,26 @@ def test_others_can_read_what_is_saved(path, changes):
     save_vit(path, VisionTransformer(config))
     expected = {k: v.shape for k, v in timm_weights(config).items()}
     assert {k: v.shape for k, v in load_file(path).items()} == expected
+
+
+def test_a_config_from_before_a_field_is_read(path):
+    """Files know nothing of choices that came later."""
+    facts = asdict(CONFIG)
+    for name in ("num_kv_heads", "ff_bias", "norm", "qk_norm", "parallel"):
+        del facts[name]
+    write_checkpoint(path, timm_weights(CONFIG), {"config": facts})
+    assert config_of(path) == CONFIG
+
+
+def test_the_modern_preset_comes_back(path):
+    torch.manual_seed(0)
+    model = VisionTransformer(ViTConfig.modern()).eval()
+    torch.nn.init.normal_(model.head.weight)
+    save_vit(path, model)
+    loaded = load_vit(path, config_of(path))
+    assert loaded.config == ViTConfig.modern()
+    images = draw(2, 1, 8, 8)
+    assert torch.equal(loaded(images), model(images))
 
 
 # What is refused.
@@ -692,6 +716,7 @@ def test_a_changed_number_of_a_saved_file_is_found(path):
         {"layer_norm_eps": 10**400},
         *({name: 10**12} for name in ("d_ff", "num_classes", "num_channels")),
         *({name: 10**12} for name in ("head_dim", "value_dim")),
+        {"num_kv_heads": 1},
         *(
             {name: 5 * 10**12}
             for name in ("image_size", "representation_size")

@@ -51,6 +51,8 @@ VARIANTS = [
     {"positions": "learned", "max_len": 20, "embedding_scale": "logits"},
     {"positions": "none", "norm_first": True, "qkv_bias": True},
     {"embedding_norm": True, "head_dim": 5, "value_dim": 2, "num_heads": 3},
+    {"norm": "rms", "activation": "swiglu", "ff_bias": False},
+    {"num_kv_heads": 2, "qk_norm": True, "norm_first": True},
 ]
 
 

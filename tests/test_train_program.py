@@ -126,6 +126,15 @@ def test_options_reach_what_they_are_for(capsys, tmp_path, monkeypatch):
     assert run(capsys, *args) == []
 
 
+def test_it_trains_modern_blocks(capsys, tmp_path):
+    path = tmp_path / "model.safetensors"
+    lines = run(capsys, "--modern", "--num-epochs", "6", "--out", str(path))
+    assert lines[-1]["loss"] < lines[0]["loss"]
+    model = load_vit(path, config_of(path))
+    assert model.config == ViTConfig.modern(drop_path=0.0)
+    assert model.class_names == tuple("0123456789")
+
+
 def test_it_translates(capsys, monkeypatch):
     task, asked = train.numeral_task, []
 
@@ -339,6 +348,8 @@ HEAD = "for pretrained and train='head'"
         ("--image-size 8", "folder must be given for image_size, got None"),
         ("--folder F --train all", "pretrained must be given for train, got"),
         ("--folder F --blocks 3", "pretrained must be given for blocks, got"),
+        ("--task numerals --modern", "modern must be left out but for a Vis"),
+        ("S --modern", f"modern must be left out {HEAD}, got True"),
         ("S --patch-size 4", f"patch_size must be left out {HEAD}, got 4"),
         ("S --dropout 0.5", f"dropout must be left out {HEAD}, got 0.5"),
         ("S --last-blocks 2", f"last_blocks must be left out {HEAD}, got 2"),

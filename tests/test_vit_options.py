@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from helpers import assert_all_close, draw, gradients
 
 from vitedu.config import ViTConfig
-from vitedu.positions import sinusoidal_table_2d
+from vitedu.positions import rotary_angles_2d, sinusoidal_table_2d
 from vitedu.vit import VisionTransformer
 
 # As many images as heads: a mask on the wrong axis would fit, too.
@@ -32,7 +32,7 @@ POOLS = ("class_token", "mean", "mean_patches", "mean_all")
 OPTIONS = {
     "patch_method": ("convolution", "linear"),
     "patch_norm": (False, True),
-    "positions": ("learned", "sinusoidal", "none"),
+    "positions": ("learned", "sinusoidal", "rotary", "none"),
     "pool": POOLS,
     "pool_norm": ("before", "after"),
     "distilled": (False, True),
@@ -42,9 +42,13 @@ OPTIONS = {
     "norm_first": (True, False),
     "qkv_bias": (True, False),
     "proj_bias": (True, False),
-    "head_dim": (None, 5),
+    "head_dim": (None, 8),
+    "num_kv_heads": (None, 1),
+    "qk_norm": (False, True),
+    "norm": ("layer", "rms"),
+    "ff_bias": (True, False),
     "scale": (None, 0.7),
-    "activation": ("gelu", "relu"),
+    "activation": ("gelu", "relu", "swiglu"),
     "layer_norm_eps": (1e-6, 0.1),
     "num_registers": (0, 2),
     "layer_scale": (None, 0.1),
@@ -112,6 +116,8 @@ def embed_by_hand(model, image):
 
 
 def normalise(norm, x):
+    if isinstance(norm, torch.nn.RMSNorm):
+        return F.rms_norm(x, x.shape[-1:], norm.weight, norm.eps)
     return F.layer_norm(x, x.shape[-1:], norm.weight, norm.bias, norm.eps)
 
 
@@ -136,9 +142,19 @@ def classify_by_hand(model, image, real):
     """Return the logits of one image without its hidden patches."""
     config = model.config
     prefix = torch.ones(config.num_prefix_tokens).bool()
-    x = embed_by_hand(model, image)[torch.cat([prefix, real])][None]
+    left = torch.cat([prefix, real])
+    x = embed_by_hand(model, image)[left][None]
+    turned = {}
+    if config.positions == "rotary":
+        angles = rotary_angles_2d(
+            (2, 3),
+            config.head_widths[0],
+            num_prefix_tokens=len(prefix),
+            dtype=x.dtype,
+        )
+        turned["rotary"] = angles[left]
     for block in model.blocks:
-        x = block(x)
+        x = block(x, **turned)
     outs = read_by_hand(model, x[0])
     if config.representation_size is not None:
         fc = model.pre_logits.fc

@@ -158,6 +158,19 @@ SEQ2SEQ = config.TransformerConfig(
     num_heads=HEADS,
     d_ff=5,
 )
+# What the layout of 2021 does not have.
+LATER = [
+    replace(VIT, **change)
+    for change in (
+        {"num_kv_heads": 1},
+        {"activation": "swiglu"},
+        {"ff_bias": False},
+        {"norm": "rms"},
+        {"qk_norm": True},
+        {"parallel": True},
+        {"positions": "rotary", "head_dim": 4},
+    )
+]
 IMAGES = draw(BATCH, 3, 6, 9)
 COLOURLESS = "I;16", "I", "F"
 LABELS = torch.tensor([1, 3])
@@ -170,6 +183,9 @@ ASKED = vit.VisionTransformer(
     )
 )
 MODEL = transformer.Transformer(SEQ2SEQ).eval()
+LATER_MODEL = page_weights.rounded_to_half(
+    transformer.Transformer(replace(SEQ2SEQ, norm="rms"))
+)
 LETTERS = sequences.Vocabulary(tuple("abcdefg"))
 WORDS = sequences.Vocabulary(tuple("abcdefghijklmn"))
 PAIRS = sequences.Pairs(
@@ -253,15 +269,17 @@ def block_fields() -> dict:
     """Return the fields that both configs have."""
     rates = ("dropout", "attention_dropout", "drop_path")
     more = ("activation_dropout", "embedding_dropout")
-    truth = ("norm_first", "qkv_bias", "proj_bias")
+    truth = ("norm_first", "qkv_bias", "proj_bias", "ff_bias", "qk_norm")
     return {
         "d_model": (WIDTH, size()),
         "num_layers": (2, size()),
         "num_heads": (HEADS, both(size(), values(4, 5))),
         "head_dim": (None, size(optional=True)),
+        "num_kv_heads": (1, both(size(optional=True), values(2, 4, 6))),
         "value_dim": (None, size(optional=True)),
         "d_ff": (5, size()),
-        "activation": ("gelu", choice("gelu", "relu")),
+        "activation": ("gelu", choice("gelu", "relu", "swiglu")),
+        "norm": ("rms", choice("layer", "rms")),
         "layer_norm_eps": (1e-6, number(above=0)),
         "scale": (None, number(optional=True)),
         **{name: (True, boolean()) for name in truth},
@@ -282,7 +300,16 @@ def vit_fields() -> dict:
         "num_classes": (4, size(at_least=0)),
         "patch_method": ("linear", choice("linear", "convolution")),
         "patch_norm": (False, boolean()),
-        "positions": ("none", choice("learned", "sinusoidal", "none")),
+        # Heads of 2 hold no angles of two axes.
+        "positions": (
+            "none",
+            both(
+                choice("learned", "sinusoidal", "rotary", "none"),
+                values("rotary"),
+            ),
+        ),
+        "rotary_base": (100.0, number(above=0)),
+        "parallel": (True, boolean()),
         "position_std": (0.02, number(at_least=0)),
         "class_token_std": (0.0, number(at_least=0)),
         "pool": ("class_token", choice(*pools)),
@@ -439,10 +466,13 @@ CALLS = {
         d_model=(WIDTH, both(size(), values(5, 7))),
         num_heads=(HEADS, both(size(), values(4, 5))),
         head_dim=(None, size(optional=True)),
+        num_kv_heads=(1, both(size(optional=True), values(2, 4, 6))),
         value_dim=(None, size(optional=True)),
         qkv_bias=(True, boolean()),
         proj_bias=(True, boolean()),
         scale=(None, number(optional=True)),
+        qk_norm=(True, boolean()),
+        qk_norm_eps=(1e-6, number(above=0)),
         attention_dropout=(0.1, rate()),
         dropout=(0.1, rate()),
     ),
@@ -456,6 +486,35 @@ CALLS = {
         ),
         mask=(MASK, truths(0, 1, 2, 3, optional=True)),
         cache=(None, not_a(type(None))),
+        # None goes with a memory, which is given here.
+        rotary=(None, values(3, "x", draw(QUERY), draw(QUERY, 1), MASK)),
+    ),
+    "attention.kv_heads": call(
+        attention.kv_heads,
+        num_heads=(HEADS, size()),
+        num_kv_heads=(1, both(size(optional=True), values(2, 4, 6))),
+    ),
+    "attention.rotate": call(
+        attention.rotate,
+        x=(draw(BATCH, HEADS, QUERY, 8), floats(2, 3), ("angles",)),
+        angles=(draw(QUERY, 4), floats(0, 1)),
+    ),
+    "attention.blockwise_attention": call(
+        attention.blockwise_attention,
+        q=(
+            draw(BATCH, HEADS, QUERY, DIM),
+            floats(0, 1, 2, 3, exact=True),
+            ("k", "mask"),
+        ),
+        k=(
+            draw(BATCH, HEADS, KEY, DIM),
+            floats(0, 1, 2, 3, exact=True),
+            ("v",),
+        ),
+        v=(draw(BATCH, HEADS, KEY, VALUE), floats(0, 1, 2, exact=True)),
+        mask=(MASK, truths(0, 1, 2, 3, optional=True)),
+        block_size=(3, size()),
+        scale=(None, number(optional=True)),
     ),
     "attention.MultiHeadAttention.register_recorder": call(
         attention.MultiHeadAttention(WIDTH, HEADS).register_recorder,
@@ -674,7 +733,7 @@ CALLS = {
             page_weights.rounded_to_half(MODEL),
             both(
                 not_a(transformer.Transformer, vit.VisionTransformer),
-                values(MODEL),
+                values(MODEL, LATER_MODEL),
             ),
         ),
     ),
@@ -771,7 +830,8 @@ CALLS = {
         alpha=(0.6, number(at_least=0, below=50)),
     ),
     "analysis.layer_table.layer_table": call(
-        layer_table.layer_table, config=(VIT, both(not_a(), values(SEQ2SEQ)))
+        layer_table.layer_table,
+        config=(VIT, both(not_a(), values(SEQ2SEQ, *LATER))),
     ),
     "analysis.layer_table.called_layers": call(
         lambda model: layer_table.called_layers(model, torch.ones(1, 2)),
@@ -786,12 +846,31 @@ CALLS = {
         layers.FeedForward,
         d_model=(WIDTH, size()),
         d_ff=(5, size()),
-        activation=("gelu", choice("gelu", "relu")),
+        activation=("gelu", choice("gelu", "relu", "swiglu")),
+        bias=(True, boolean()),
         activation_dropout=(None, rate(optional=True)),
         dropout=(0.1, rate()),
     ),
     "layers.FeedForward.forward": call(
         feed_forward(), x=(draw(BATCH, QUERY, WIDTH), floats(2, exact=True))
+    ),
+    "layers.SwiGLU.forward": call(
+        layers.SwiGLU(),
+        x=(
+            draw(BATCH, QUERY, WIDTH),
+            both(floats(), values(draw(BATCH, QUERY, 5))),
+        ),
+    ),
+    "layers.swiglu_width": call(
+        layers.swiglu_width,
+        d_ff=(48, size()),
+        multiple_of=(1, size()),
+    ),
+    "layers.make_norm": call(
+        layers.make_norm,
+        norm=("rms", choice("layer", "rms")),
+        d_model=(WIDTH, size()),
+        eps=(1e-6, number(above=0)),
     ),
     "layers.DropPath": call(layers.DropPath, rate=(0.1, rate())),
     "layers.DropPath.forward": call(
@@ -805,9 +884,11 @@ CALLS = {
             both(not_a(), values(layers.FeedForward(WIDTH + 1, 5))),
         ),
         drop_path=(0.1, rate()),
-        norm_first=(True, boolean()),
+        norm_first=(True, both(boolean(), values(False))),
+        norm=("rms", choice("layer", "rms")),
         layer_norm_eps=(1e-6, number(above=0)),
         layer_scale=(0.1, number(above=0, optional=True)),
+        parallel=(True, boolean()),
     ),
     "layers.LayerScale": call(
         layers.LayerScale,
@@ -820,8 +901,14 @@ CALLS = {
     ),
     "layers.EncoderBlock.forward": call(
         layers.EncoderBlock(attend(), feed_forward()),
-        x=(draw(BATCH, QUERY, WIDTH), floats(0, 1, 2, exact=True), ("mask",)),
+        x=(
+            draw(BATCH, QUERY, WIDTH),
+            floats(0, 1, 2, exact=True),
+            ("mask", "rotary"),
+        ),
         mask=(SELF_MASK, truths(0, 1, 2, 3, optional=True)),
+        rotary=(draw(QUERY, 1), floats(0, 1, optional=True)),
+        cache=(None, not_a(type(None))),
     ),
     "layers.DecoderBlock": call(
         layers.DecoderBlock,
@@ -836,6 +923,7 @@ CALLS = {
         ),
         drop_path=(0.1, rate()),
         norm_first=(True, boolean()),
+        norm=("rms", choice("layer", "rms")),
         layer_norm_eps=(1e-6, number(above=0)),
     ),
     "layers.DecoderBlock.forward": call(
@@ -961,6 +1049,26 @@ CALLS = {
         length=(5, size()),
         device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
     ),
+    "masks.sliding_window_mask": call(
+        masks.sliding_window_mask,
+        length=(5, size()),
+        window=(3, size()),
+        causal=(False, boolean()),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
+    "masks.window_mask": call(
+        masks.window_mask,
+        grid_size=((4, 6), both(pair(False), values((3, 6), (4, 5)))),
+        window=(2, both(pair(True), values(4, (2, 4), (3, 2)))),
+        shift=(
+            1,
+            both(
+                size(at_least=0, below=2),
+                values((0, 2), (2, 0), (-1, 0), (1,), (0, True), "1"),
+            ),
+        ),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
     "masks.padding_mask": call(
         masks.padding_mask,
         tokens=(SRC, values(None, 3, [3], SRC.float(), SRC > 1, SRC[0])),
@@ -993,6 +1101,13 @@ CALLS = {
         num_tokens=(5, size()),
         batch_size=(2, size()),
     ),
+    "analysis.memory.kv_cache_bytes": call(
+        memory.kv_cache_bytes,
+        config=(VIT, both(not_a(), values(RECIPE))),
+        num_tokens=(5, size()),
+        batch_size=(2, size()),
+        number_bytes=(2, size()),
+    ),
     "analysis.memory.training_state_bytes": call(
         memory.training_state_bytes,
         config=(VIT, both(not_a(), values(RECIPE))),
@@ -1001,7 +1116,7 @@ CALLS = {
         memory.activation_bytes,
         config=(
             replace(VIT, attention_dropout=0.1),
-            both(not_a(), values(SEQ2SEQ, replace(VIT, value_dim=7))),
+            both(not_a(), values(SEQ2SEQ, replace(VIT, value_dim=7), *LATER)),
             ("value_dim",),
         ),
         batch_size=(2, size()),
@@ -1354,6 +1469,40 @@ CALLS = {
         d_model=(8, both(size(), values(5, 7))),
         base=(100.0, number(above=0)),
         axes=(1, size()),
+        name=("d_model", not_a(str)),
+    ),
+    "positions.rotary_angles": call(
+        positions.rotary_angles,
+        length=(5, size()),
+        head_dim=(WIDTH, both(size(), values(5, 7))),
+        base=(100.0, number(above=0)),
+        start=(0, size(at_least=0)),
+        dtype=(None, both(not_a(type(None)), values(torch.int64))),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
+    "positions.rotary_angles_2d": call(
+        positions.rotary_angles_2d,
+        grid_size=(GRID, pair(False)),
+        head_dim=(8, both(size(), values(5, 6))),
+        num_prefix_tokens=(1, size(at_least=0)),
+        base=(100.0, number(above=0)),
+        dtype=(None, both(not_a(type(None)), values(torch.int64))),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
+    "positions.alibi_slopes": call(
+        positions.alibi_slopes,
+        num_heads=(HEADS, size()),
+        dtype=(None, both(not_a(type(None)), values(torch.int64))),
+        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+    ),
+    "positions.with_alibi": call(
+        positions.with_alibi,
+        q=(
+            draw(BATCH, HEADS, QUERY, DIM),
+            floats(0, 1, 3, exact=True),
+            ("k",),
+        ),
+        k=(draw(BATCH, HEADS, KEY, DIM), floats(0, 1, 3, exact=True)),
     ),
     "config.TrainConfig": call(
         config.TrainConfig,

@@ -103,6 +103,70 @@ def scaled_dot_product_attention(
     )
 
 
+def blockwise_attention(
+    q: Float[Tensor, "batch heads query head_dim"],
+    k: Float[Tensor, "batch heads key head_dim"],
+    v: Float[Tensor, "batch heads key value_dim"],
+    mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
+    *,
+    block_size: int,
+    scale: float | None = None,
+) -> Float[Tensor, "batch heads query value_dim"]:
+    """Answer each query from one block of keys after the other, exactly.
+
+    No row of weights is ever whole. Of the keys so far there are, for each
+    query, the highest score, the sum of the exponentials below it and their
+    sum of values. Where a block brings a higher score, the old sums shrink by
+    the exponential of the difference. This is how fused kernels compute; here
+    one can read it.
+
+    Args:
+        q: Queries.
+        k: Keys.
+        v: Values, one per key.
+        mask: Boolean, True = may attend; None lets everyone see everything.
+        block_size: Keys of a block, at least 1; the last may have fewer.
+        scale: Factor on the scores; None means head_dim ** -0.5.
+
+    Returns:
+        What `scaled_dot_product_attention` returns, with the same gradients.
+
+    Raises:
+        TypeError, ValueError: As for `attention_weights`; a `block_size` that
+            is not an integer of at least 1.
+
+    Source: Milakov & Gimelshein 2018, section 3; Dao et al. 2022, section 3.1
+        and algorithm 1.
+    Deviates: Only keys come in blocks there and here; flash attention also
+        takes queries in blocks, and computes the scores again in the backward
+        pass, where PyTorch keeps them.
+    """
+    _check(q, k, v, mask, scale)
+    require.positive_int("block_size", block_size)
+    # Sums of many small numbers; half precision would lose them.
+    wide = torch.promote_types(q.dtype, torch.float32)
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scaled, hidden = q.to(wide) * scale, torch.finfo(wide).min
+    top = scaled.new_full((*q.shape[:3], 1), hidden)
+    total = torch.zeros_like(top)
+    out = scaled.new_zeros(*q.shape[:3], v.shape[-1])
+    for start in range(0, k.shape[2], block_size):
+        keys = slice(start, start + block_size)
+        scores = scaled @ k[:, :, keys].to(wide).transpose(-2, -1)
+        if mask is not None:
+            scores = scores.masked_fill(~mask[..., keys], hidden)
+        # A constant in each row changes no softmax and needs no gradient.
+        higher = top.maximum(scores.detach().amax(dim=-1, keepdim=True))
+        weights, shrink = (scores - higher).exp(), (top - higher).exp()
+        if mask is not None:
+            weights = weights * mask[..., keys]
+        total = total * shrink + weights.sum(dim=-1, keepdim=True)
+        out = out * shrink + weights @ v[:, :, keys].to(wide)
+        top = higher
+    # The highest score adds 1; a smaller sum is 0, where nothing is seen.
+    return (out / total.clamp(min=1)).to(q.dtype)
+
+
 def _weights(
     q: Tensor, k: Tensor, mask: Tensor | None, scale: float | None
 ) -> Tensor:
@@ -131,6 +195,51 @@ def _check(
         require.number("scale", scale)
 
 
+def rotate(
+    x: Float[Tensor, "batch heads token head_dim"],
+    angles: Float[Tensor, "token pair"],
+) -> Float[Tensor, "batch heads token head_dim"]:
+    """Turn each pair of features of a query or a key by its token's angle.
+
+    The product of a query and a key that have been turned depends on the
+    difference of their angles: on how far apart the tokens are.
+
+    A pair is the features i and i + head_dim / 2, as in Hugging Face's models.
+    Meta's files and the paper pair 2i with 2i + 1: the same function once the
+    rows of the q and the k projection are sorted, even ones first.
+
+    Args:
+        x: Queries or keys.
+        angles: Of each token, head_dim / 2 angles in radians: `rotary_angles`
+            or `rotary_angles_2d`. Their sines are taken in their own
+            precision; single precision serves any `x`.
+
+    Returns:
+        Vectors of the same lengths, in the dtype of `x`.
+
+    Raises:
+        TypeError: An argument is not a tensor of floating-point numbers.
+        ValueError: `x` has other axes or an odd width, or `angles` are not
+            (token, head_dim / 2).
+
+    Source: Su et al. 2021, section 3.2.2 and equation 34.
+    Deviates: The pairs, see above.
+
+    >>> x = torch.tensor([[[[1.0, 10.0, 0.0, 0.0]]]])
+    >>> rotate(x, torch.tensor([[torch.pi / 2, 0]])).abs().round()
+    tensor([[[[ 0., 10.,  1.,  0.]]]])
+    """
+    if require.inputs.unchecked:
+        require.rank("x", x, "batch heads token head_dim")
+        require.floating("x", x)
+        _check_angles("angles", angles, x.shape[2], x.shape[3])
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat(
+        [first * cos - second * sin, second * cos + first * sin], dim=-1
+    )
+
+
 class MultiHeadAttention(nn.Module):
     """Several attentions side by side, each in its own subspace.
 
@@ -139,20 +248,31 @@ class MultiHeadAttention(nn.Module):
         num_heads: Number of heads.
         head_dim: Width of a query and a key of one head; None means
             d_model // num_heads, and then `num_heads` must divide `d_model`.
+        num_kv_heads: Heads of the keys and values, a divisor of `num_heads`:
+            queries h * n to h * n + n - 1 share head h of them (grouped
+            queries; 1: multi-query). None means `num_heads`.
         value_dim: Width of a value of one head; None means `head_dim`.
         qkv_bias: Whether the q, k, v projection has a bias (ViT yes, the
             Transformer of 2017 no).
         proj_bias: Whether the output projection has one (likewise).
         scale: Factor on the scores; None means head_dim ** -0.5.
+        qk_norm: Whether each query and each key of a head is divided by its
+            root mean square, with learned factors (`q_norm`, `k_norm`): no
+            score then grows without bounds.
+        qk_norm_eps: Epsilon of the two; above 0.
         attention_dropout: Rate on the weights, in [0, 1).
         dropout: Rate after the output projection, in [0, 1).
 
     Raises:
         TypeError, ValueError: Sizes that are not positive integers or do not
             divide; rates outside [0, 1); a scale that is not a finite number;
-            inputs of another width or dtype.
+            an epsilon that is not above 0; inputs of another width or dtype.
 
-    Source: Vaswani et al. 2017, section 3.2.2.
+    Source: Vaswani et al. 2017, section 3.2.2; fewer heads of keys and values:
+        Shazeer 2019, section 3, and Ainslie et al. 2023, section 2.2;
+        `qk_norm`: Henry et al. 2020, as in Qwen3.
+    Deviates: Henry et al. divide by the length, without factors; ViT-22B
+        (Dehghani et al. 2023, section 2) normalises by `nn.LayerNorm`.
     Derived in: 05-multi-head-attention
     """
 
@@ -162,23 +282,31 @@ class MultiHeadAttention(nn.Module):
         num_heads: int,
         *,
         head_dim: int | None = None,
+        num_kv_heads: int | None = None,
         value_dim: int | None = None,
         qkv_bias: bool = True,
         proj_bias: bool = True,
         scale: float | None = None,
+        qk_norm: bool = False,
+        qk_norm_eps: float = 1e-6,
         attention_dropout: float = 0.0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         head_dim, value_dim = _dims(d_model, num_heads, head_dim, value_dim)
         _check_options(qkv_bias, proj_bias, scale, attention_dropout, dropout)
+        require.boolean("qk_norm", qk_norm)
+        require.number("qk_norm_eps", qk_norm_eps, above=0)
         self.d_model, self.num_heads = d_model, num_heads
+        self.num_kv_heads = kv_heads(num_heads, num_kv_heads)
         self.head_dim, self.value_dim = head_dim, value_dim
         self.scale, self.attention_dropout = scale, attention_dropout
         # One matrix for q, k and v of all heads, stacked in this order as in
         # PyTorch and timm: one product is faster than three.
-        self.qkv = nn.Linear(
-            d_model, num_heads * (2 * head_dim + value_dim), bias=qkv_bias
+        self.qkv = nn.Linear(d_model, sum(self._widths()), bias=qkv_bias)
+        self.q_norm, self.k_norm = (
+            nn.RMSNorm(head_dim, eps=qk_norm_eps) if qk_norm else nn.Identity()
+            for _ in "qk"
         )
         self.proj = nn.Linear(num_heads * value_dim, d_model, bias=proj_bias)
         self.proj_drop = nn.Dropout(dropout)
@@ -207,17 +335,26 @@ class MultiHeadAttention(nn.Module):
         memory: Float[Tensor, "batch key d_model"] | None = None,
         mask: Bool[Tensor, "#batch #heads #query key"] | None = None,
         cache: KeyValueCache | None = None,
+        rotary: Float[Tensor, "query pair"] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Attend from `x` to itself, or to `memory` if it is given.
 
         With a `cache`, self-attention appends the keys and values of `x` to
         it and attends to all of them; cross-attention fills it from `memory`
         once and reads it from then on.
+
+        `rotary` are angles, of `rotary_angles` or `rotary_angles_2d`, by which
+        self-attention turns the queries and keys of `x`. A cache holds keys
+        that are turned already: of the tokens after those that it holds, the
+        angles `start` at its length.
         """
         if require.inputs.unchecked:
             _check_inputs(self, x, memory, cache)
+            _check_rotary(self, x, memory, rotary)
         if memory is None:
             q, k, v = self._project_qkv(x)
+            if rotary is not None:
+                q, k = rotate(q, rotary), rotate(k, rotary)
             if cache is not None:
                 k, v = cache.append(k, v)
         else:
@@ -225,6 +362,7 @@ class MultiHeadAttention(nn.Module):
             k, v = self._read(memory, cache)
         dropout = self.attention_dropout if self.training else 0.0
         record = _one_recorder(self._recorders)
+        k, v = self._for_all_queries(k), self._for_all_queries(v)
         heads = scaled_dot_product_attention(
             q, k, v, mask, scale=self.scale, dropout=dropout, record=record
         )
@@ -233,23 +371,40 @@ class MultiHeadAttention(nn.Module):
 
     def _widths(self) -> list[int]:
         """Return how many features q, k and v have, all heads together."""
-        inner = self.num_heads * self.head_dim
-        return [inner, inner, self.num_heads * self.value_dim]
+        shared = self.num_kv_heads
+        return [
+            self.num_heads * self.head_dim,
+            shared * self.head_dim,
+            shared * self.value_dim,
+        ]
 
     def _project_qkv(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = self.qkv(x).split(self._widths(), dim=-1)
-        return self._split(q), self._split(k), self._split(v)
+        return self._split_q(q), self._split_k(k), self._split_kv(v)
 
     def _project_q(self, x: Tensor) -> Tensor:
-        return self._split(_rows(self.qkv, x, slice(self._widths()[0])))
+        return self._split_q(_rows(self.qkv, x, slice(self._widths()[0])))
 
     def _project_kv(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         of_q, *of_kv = self._widths()
         k, v = _rows(self.qkv, memory, slice(of_q, None)).split(of_kv, dim=-1)
-        return self._split(k), self._split(v)
+        return self._split_k(k), self._split_kv(v)
 
-    def _split(self, x: Tensor) -> Float[Tensor, "batch heads token dim"]:
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+    def _split_q(self, q: Tensor) -> Float[Tensor, "batch heads token dim"]:
+        return self.q_norm(_split(q, self.num_heads))
+
+    def _split_k(self, k: Tensor) -> Float[Tensor, "batch heads token dim"]:
+        return self.k_norm(self._split_kv(k))
+
+    def _split_kv(self, x: Tensor) -> Float[Tensor, "batch heads token dim"]:
+        return _split(x, self.num_kv_heads)
+
+    def _for_all_queries(
+        self, x: Float[Tensor, "batch kv_heads key dim"]
+    ) -> Float[Tensor, "batch heads key dim"]:
+        """Give each head of the queries the head that its group shares."""
+        sharing = self.num_heads // self.num_kv_heads
+        return x if sharing == 1 else x.repeat_interleave(sharing, dim=1)
 
     def _read(
         self, memory: Tensor, cache: KeyValueCache | None
@@ -259,6 +414,28 @@ class MultiHeadAttention(nn.Module):
             return cache.kept()
         k, v = self._project_kv(memory)
         return (k, v) if cache is None else cache.append(k, v)
+
+
+def kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
+    """Return the heads of keys and values, with None replaced by its meaning.
+
+    Raises:
+        TypeError, ValueError: A number that is not a positive integer, or
+            `num_kv_heads` does not divide `num_heads`.
+
+    >>> kv_heads(8, None), kv_heads(8, 2)
+    (8, 2)
+    """
+    require.positive_int("num_heads", num_heads)
+    if num_kv_heads is None:
+        return num_heads
+    require.positive_int("num_kv_heads", num_kv_heads)
+    require.divisible("num_heads", num_heads, "num_kv_heads", num_kv_heads)
+    return num_kv_heads
+
+
+def _split(x: Tensor, heads: int) -> Float[Tensor, "batch heads token dim"]:
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def _rows(linear: nn.Module, x: Tensor, rows: slice) -> Tensor:
@@ -334,4 +511,32 @@ def _check_inputs(
         raise ValueError(
             f"memory must be that of the cache, {len(cache)} tokens, "
             f"got {memory.shape[1]}"
+        )
+
+
+def _check_rotary(
+    layer: MultiHeadAttention,
+    x: Tensor,
+    memory: Tensor | None,
+    rotary: Tensor | None,
+) -> None:
+    if rotary is None:
+        return
+    _check_angles("rotary", rotary, x.shape[1], layer.head_dim)
+    if memory is not None:
+        raise ValueError(
+            "rotary must be None with a memory, whose tokens have places of "
+            f"their own, got angles of shape {tuple(rotary.shape)}"
+        )
+
+
+def _check_angles(
+    name: str, angles: Tensor, tokens: int, head_dim: int
+) -> None:
+    require.rank(name, angles, "token pair")
+    require.floating(name, angles)
+    if head_dim % 2 or angles.shape != (tokens, head_dim // 2):
+        raise ValueError(
+            f"{name} must have (token, head_dim / 2) for {tokens} tokens and "
+            f"head_dim = {head_dim}, got {tuple(angles.shape)}"
         )

@@ -26,6 +26,11 @@ class KeyValueCache:
         """Return the number of tokens kept."""
         return 0 if self._kept is None else self._kept[0].shape[2]
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the keys and values kept."""
+        return sum(kept.nbytes for kept in self._kept or ())
+
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Add keys and values (batch, heads, key, dim); return all so far.
 
@@ -133,6 +138,11 @@ class DecoderCache:
         """
         k, _ = self.blocks[0][1].kept()
         return k.shape[0], k.shape[2]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all keys and values kept."""
+        return sum(cache.nbytes for pair in self.blocks for cache in pair)
 
     def select(self, rows: Int[Tensor, " row"]) -> None:
         """Keep these rows of the batch in every cache, see `KeyValueCache`."""

@@ -20,15 +20,23 @@ class BlockConfig:
         num_heads: Attention heads per block.
         head_dim: Width of a query and a key of one head; None means
             d_model // num_heads, which then has to come out even.
+        num_kv_heads: Heads of the keys and values, a divisor of `num_heads`;
+            None means `num_heads`, 1 is multi-query attention.
         value_dim: Width of a value of one head; None means `head_dim`.
         d_ff: Hidden width of the feed-forward network.
-        activation: What stands between its two linear maps.
+        activation: What stands between its two linear maps; with "swiglu" the
+            first has twice `d_ff` rows, see `SwiGLU`.
+        ff_bias: Whether both have biases.
         norm_first: True normalises what enters a residual branch (pre-norm),
             False normalises after the sum (post-norm).
-        layer_norm_eps: Epsilon inside every layer normalisation.
+        norm: "layer" normalisation or "rms", see `make_norm`: in the blocks
+            and around them. Patches, where they are normalised, keep "layer".
+        layer_norm_eps: Epsilon inside every normalisation.
         qkv_bias: Whether the q, k, v projection has a bias.
         proj_bias: Whether the output projection of attention has one.
         scale: Factor on the scores; None means head_dim ** -0.5.
+        qk_norm: Whether queries and keys are normalised, see
+            `MultiHeadAttention`.
         dropout: Rate at the end of every residual branch, in [0, 1).
         attention_dropout: Rate on the attention weights, in [0, 1).
         activation_dropout: Rate after the activation, in [0, 1); None means
@@ -43,21 +51,27 @@ class BlockConfig:
         ValueError: A field is outside its range, or two do not fit.
 
     Source: table 1 of Dosovitskiy et al. 2021 and table 3 of Vaswani et al.
-        2017 name the sizes; `drop_path` is Huang et al. 2016.
+        2017 name the sizes; `drop_path` is Huang et al. 2016. "rms",
+        "swiglu", no biases and `num_kv_heads` are those of Llama (Touvron et
+        al. 2023, section 2.2) and of Llama 2.
     """
 
     d_model: int = size(768)
     num_layers: int = size(12)
     num_heads: int = size(12)
     head_dim: int | None = size(None)
+    num_kv_heads: int | None = size(None)
     value_dim: int | None = size(None)
     d_ff: int = size(3072)
-    activation: Literal["gelu", "relu"] = "gelu"
+    activation: Literal["gelu", "relu", "swiglu"] = "gelu"
+    ff_bias: bool = True
     norm_first: bool = True
+    norm: Literal["layer", "rms"] = "layer"
     layer_norm_eps: float = number(1e-6, above=0)
     qkv_bias: bool = True
     proj_bias: bool = True
     scale: float | None = None
+    qk_norm: bool = False
     dropout: float = rate(0.0)
     attention_dropout: float = rate(0.0)
     activation_dropout: float | None = rate(None)
@@ -80,6 +94,27 @@ class BlockConfig:
             require.divisible(
                 "d_model", self.d_model, "num_heads", self.num_heads
             )
+        if self.num_kv_heads is not None:
+            require.divisible(
+                "num_heads", self.num_heads, "num_kv_heads", self.num_kv_heads
+            )
+
+    @property
+    def later_choices(self) -> list[str]:
+        """Fields that ask for what came after the ViT of 2021, by name.
+
+        What counts, draws or packs the older block alone refuses them.
+        """
+        older = {
+            "num_kv_heads": (None, self.num_heads),
+            "activation": ("gelu", "relu"),
+            "ff_bias": (True,),
+            "norm": ("layer",),
+            "qk_norm": (False,),
+        }
+        return [
+            x for x, known in older.items() if getattr(self, x) not in known
+        ]
 
     @property
     def head_widths(self) -> tuple[int, int]:
@@ -88,24 +123,39 @@ class BlockConfig:
         return head_dim, self.value_dim or head_dim
 
     @property
+    def qkv_widths(self) -> list[int]:
+        """Features of the queries, keys and values, all heads together."""
+        head_dim, value_dim = self.head_widths
+        shared = self.num_kv_heads or self.num_heads
+        return [
+            self.num_heads * head_dim,
+            shared * head_dim,
+            shared * value_dim,
+        ]
+
+    @property
     def attention(self) -> dict[str, Any]:
         """The arguments of `MultiHeadAttention`, by name."""
         names = ["d_model", "num_heads", "head_dim", "value_dim", "qkv_bias"]
         names += ["proj_bias", "scale", "attention_dropout", "dropout"]
-        return {name: getattr(self, name) for name in names}
+        names += ["num_kv_heads", "qk_norm"]
+        given = {name: getattr(self, name) for name in names}
+        return given | {"qk_norm_eps": self.layer_norm_eps}
 
     @property
     def feed_forward(self) -> dict[str, Any]:
         """The arguments of `FeedForward`, by name."""
         names = ["d_model", "d_ff", "activation"]
         names += ["activation_dropout", "dropout"]
-        return {name: getattr(self, name) for name in names}
+        given = {name: getattr(self, name) for name in names}
+        return given | {"bias": self.ff_bias}
 
     @property
     def residual(self) -> dict[str, Any]:
         """The arguments that every block of a stack shares, by name."""
         return {
             "norm_first": self.norm_first,
+            "norm": self.norm,
             "layer_norm_eps": self.layer_norm_eps,
         }
 
@@ -158,8 +208,10 @@ class ViTConfig(BlockConfig):
             what the head would read.
         patch_method: How the patch embedding is computed; both give the same.
         patch_norm: Whether the patch embedding is normalised.
-        positions: A learned vector per position, the fixed 2-D sinusoids, or
-            none.
+        positions: A learned vector per position, the fixed 2-D sinusoids,
+            "rotary", by which each attention turns the queries and keys of
+            patches, but not of other tokens, or none.
+        rotary_base: Of the angles, see `rotary_angles_2d`.
         position_std: Standard deviation of the initial learned positions.
         class_token_std: That of the initial class and distillation tokens.
             Where no learned position is added to it, a token of zeros gets
@@ -178,6 +230,8 @@ class ViTConfig(BlockConfig):
             "truncated_normal" with standard deviation 0.02 as in timm,
             "pytorch" as PyTorch's layers do by themselves. The head starts at
             zero except with "pytorch".
+        parallel: Whether attention and feed-forward network read the same
+            input, see `EncoderBlock`; needs `norm_first`.
         layer_scale: What the learned factors of both residual branches start
             at, one factor per feature; None means that there are none.
         num_registers: Learned tokens between the class token and the patches
@@ -185,7 +239,8 @@ class ViTConfig(BlockConfig):
             to note things down. Of the heads, only "mean_all" reads them.
         any_image_size: Whether the model takes every image whose sides the
             patch divides. Learned positions, which are for `image_size`, are
-            then resampled to its grid; sinusoids are for one grid alone.
+            then resampled to its grid; rotary ones are those of its grid;
+            sinusoids are for one grid alone.
         resampling: How, if so: a mode of `interpolate_positions`.
 
     Raises:
@@ -195,7 +250,9 @@ class ViTConfig(BlockConfig):
     Source: Dosovitskiy et al. 2021, sections 3.1 and 4.1, table 1 and
         appendix B.1; `layer_norm_eps` as in the authors' code;
         `distilled` from Touvron et al. 2021, section 4; `layer_scale` from
-        Touvron et al. 2021b; `num_registers` from Darcet et al. 2024.
+        Touvron et al. 2021b; `num_registers` from Darcet et al. 2024;
+        rotary positions from Heo et al. 2024; `parallel` and `qk_norm` from
+        Dehghani et al. 2023.
     Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
@@ -205,7 +262,8 @@ class ViTConfig(BlockConfig):
     num_classes: int = count(1000)
     patch_method: Literal["convolution", "linear"] = "convolution"
     patch_norm: bool = False
-    positions: Literal["learned", "sinusoidal", "none"] = "learned"
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = "learned"
+    rotary_base: float = number(100.0, above=0)
     position_std: float = number(0.02, at_least=0)
     class_token_std: float = number(0.0, at_least=0)
     pool: Literal["class_token", "mean", "mean_patches", "mean_all"] = (
@@ -215,6 +273,7 @@ class ViTConfig(BlockConfig):
     distilled: bool = False
     representation_size: int | None = size(None)
     weights_init: Literal["xavier", "truncated_normal", "pytorch"] = "xavier"
+    parallel: bool = False
     layer_scale: float | None = number(None, above=0)
     num_registers: int = count(0)
     any_image_size: bool = False
@@ -248,9 +307,25 @@ class ViTConfig(BlockConfig):
             )
         if self.any_image_size and self.positions == "sinusoidal":
             raise ValueError(
-                "positions must be 'learned' or 'none' with any_image_size, "
-                f"got {self.positions!r}"
+                "positions must be 'learned', 'rotary' or 'none' with "
+                f"any_image_size, got {self.positions!r}"
             )
+        if self.positions == "rotary" and self.head_widths[0] % 4:
+            raise ValueError(
+                "positions must be others than 'rotary' where 4 does not "
+                f"divide head_dim, got head_dim={self.head_widths[0]}"
+            )
+        if self.parallel and not self.norm_first:
+            raise ValueError(
+                "parallel needs norm_first, since one norm stands before both "
+                f"branches, got norm_first={self.norm_first}"
+            )
+
+    @property
+    def later_choices(self) -> list[str]:
+        """Fields that ask for what came after the ViT of 2021, by name."""
+        found = super().later_choices + ["parallel"] * self.parallel
+        return found + ["positions"] * (self.positions == "rotary")
 
     @property
     def image_shape(self) -> tuple[int, int]:
@@ -287,7 +362,10 @@ class ViTConfig(BlockConfig):
     @property
     def residual(self) -> dict[str, Any]:
         """The arguments that every block of a stack shares, by name."""
-        return super().residual | {"layer_scale": self.layer_scale}
+        return super().residual | {
+            "layer_scale": self.layer_scale,
+            "parallel": self.parallel,
+        }
 
     ti16 = _family(192, 12, 3, 16, "Touvron et al. 2021")
     s16 = _family(384, 12, 6, 16, "Touvron et al. 2021")
@@ -322,6 +400,22 @@ class ViTConfig(BlockConfig):
         sizes |= {"d_model": 64, "num_layers": 4, "num_heads": 16, "d_ff": 128}
         rates = {"position_std": 0.5, "drop_path": 0.1}
         return cls(**({"num_classes": 10} | sizes | rates | changes))
+
+    @classmethod
+    def modern(cls, **changes) -> Self:
+        """The size of `digits`, with the block as it has become since 2021.
+
+        Rotary positions, root mean squares, SwiGLU, normalised queries and
+        keys, four heads of keys and values for all queries, no biases. The
+        hidden width is 2/3 of that of `digits`, so that the feed-forward
+        network has as many weights. The class token starts at random, since
+        no position is added to it.
+        """
+        block = {"norm": "rms", "activation": "swiglu", "d_ff": 86}
+        block |= {"qk_norm": True, "num_kv_heads": 4, "positions": "rotary"}
+        biases = dict.fromkeys(("qkv_bias", "proj_bias", "ff_bias"), False)
+        start = {"class_token_std": 0.02}
+        return cls.digits(**(block | biases | start | changes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -364,7 +458,7 @@ class TransformerConfig(BlockConfig):
     num_layers: int = 6
     num_heads: int = 8
     d_ff: int = 2048
-    activation: Literal["gelu", "relu"] = "relu"
+    activation: Literal["gelu", "relu", "swiglu"] = "relu"
     norm_first: bool = False
     qkv_bias: bool = False
     proj_bias: bool = False

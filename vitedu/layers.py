@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -10,7 +11,89 @@ from vitedu import require
 from vitedu.attention import MultiHeadAttention
 from vitedu.cache import KeyValueCache
 
-_ACTIVATIONS = {"gelu": nn.GELU, "relu": nn.ReLU}
+
+class SwiGLU(nn.Module):
+    """Multiply one half of the features by a gate made of the other half.
+
+    The first half passes through x * sigmoid(x), the second is what it lets
+    through. Before it stands a linear map of twice the width, whose rows are
+    those of the gate and then the others: one product is faster than two.
+
+    Raises:
+        TypeError, ValueError: Tokens that are not fractions, or whose width is
+            odd.
+
+    Source: Shazeer 2020, section 2, equation 6.
+    Deviates: Hugging Face's Llama keeps the two maps apart, as `gate_proj` and
+        `up_proj`; timm's `SwiGLUPacked` has them in one, in this order.
+    """
+
+    def forward(
+        self, x: Float[Tensor, "batch token twice"]
+    ) -> Float[Tensor, "batch token d_ff"]:
+        if require.inputs.unchecked:
+            require.rank("x", x, "batch token twice")
+            require.floating("x", x)
+            if x.shape[-1] % 2:
+                raise ValueError(
+                    f"x must have an even width, got {x.shape[-1]}"
+                )
+        gate, rest = x.chunk(2, dim=-1)
+        return F.silu(gate) * rest
+
+
+def swiglu_width(d_ff: int, *, multiple_of: int = 1) -> int:
+    """Return the hidden width with which SwiGLU has equal parameters.
+
+    A gate makes three matrices of two, so each may be 2/3 as wide.
+
+    Args:
+        d_ff: Hidden width of a network without a gate.
+        multiple_of: What the result is to be a multiple of; it is rounded up.
+
+    Raises:
+        TypeError, ValueError: A number is not an integer of at least 1.
+
+    Source: Shazeer 2020, section 2; Touvron et al. 2023 (Llama), section 2.2.
+
+    >>> swiglu_width(3072), swiglu_width(4 * 4096, multiple_of=256)
+    (2048, 11008)
+    """
+    require.positive_int("d_ff", d_ff)
+    require.positive_int("multiple_of", multiple_of)
+    # Rounded up: the negative of what is rounded down below zero.
+    return -(-2 * d_ff // (3 * multiple_of)) * multiple_of
+
+
+_ACTIVATIONS = {"gelu": nn.GELU, "relu": nn.ReLU, "swiglu": SwiGLU}
+_NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
+
+
+def make_norm(
+    norm: Literal["layer", "rms"], d_model: int, *, eps: float = 1e-6
+) -> nn.Module:
+    """Make what normalises each token.
+
+    Args:
+        norm: "layer" takes off the mean, divides by the standard deviation,
+            and has learned factors and biases. "rms" divides by the root mean
+            square and has factors alone.
+        d_model: Width of a token.
+        eps: Is added to the mean square; above 0.
+
+    Raises:
+        TypeError, ValueError: An unknown `norm`, a width that is not a
+            positive integer, an epsilon that is not above 0.
+
+    Source: Ba et al. 2016, section 3; Zhang & Sennrich 2019, section 4.
+
+    >>> make_norm("rms", 4)
+    RMSNorm((4,), eps=1e-06, elementwise_affine=True)
+    """
+    require.choice("norm", norm, tuple(_NORMS))
+    require.positive_int("d_model", d_model)
+    require.number("eps", eps, above=0)
+    return _NORMS[norm](d_model, eps=eps)
 
 
 class FeedForward(nn.Module):
@@ -18,8 +101,11 @@ class FeedForward(nn.Module):
 
     Args:
         d_model: Width of a token.
-        d_ff: Hidden width; usually 4 * d_model.
-        activation: "gelu" (ViT) or "relu" (the Transformer of 2017).
+        d_ff: Hidden width; usually 4 * d_model, with "swiglu" 2/3 of that
+            (`swiglu_width`).
+        activation: "gelu" (ViT), "relu" (the Transformer of 2017) or "swiglu"
+            (Llama), for which the first map is twice as wide: see `SwiGLU`.
+        bias: Whether the two maps have biases.
         activation_dropout: Rate after the activation, in [0, 1); None means
             `dropout` (ViT; the Transformer of 2017 has none there).
         dropout: Rate after the second map, in [0, 1).
@@ -29,7 +115,8 @@ class FeedForward(nn.Module):
             activation, a rate outside [0, 1); tokens of another width.
 
     Source: Vaswani et al. 2017, section 3.3; GELU and both dropouts as in
-        Dosovitskiy et al. 2021, section 3.1 and appendix B.1.
+        Dosovitskiy et al. 2021, section 3.1 and appendix B.1; SwiGLU: Shazeer
+        2020, section 2.
     Derived in: 06-residuals-norms-feed-forward, 14-training-a-vit
     """
 
@@ -38,7 +125,8 @@ class FeedForward(nn.Module):
         d_model: int,
         d_ff: int,
         *,
-        activation: Literal["gelu", "relu"] = "gelu",
+        activation: Literal["gelu", "relu", "swiglu"] = "gelu",
+        bias: bool = True,
         activation_dropout: float | None = None,
         dropout: float = 0.0,
     ) -> None:
@@ -48,13 +136,15 @@ class FeedForward(nn.Module):
         require.positive_int("d_model", d_model)
         require.positive_int("d_ff", d_ff)
         require.choice("activation", activation, tuple(_ACTIVATIONS))
+        require.boolean("bias", bias)
         require.rate("dropout", dropout)
         require.rate("activation_dropout", activation_dropout)
         self.d_model = d_model
-        self.fc1 = nn.Linear(d_model, d_ff)
+        inner = 2 * d_ff if activation == "swiglu" else d_ff
+        self.fc1 = nn.Linear(d_model, inner, bias=bias)
         self.act = _ACTIVATIONS[activation]()
         self.drop1 = nn.Dropout(activation_dropout)
-        self.fc2 = nn.Linear(d_ff, d_model)
+        self.fc2 = nn.Linear(d_ff, d_model, bias=bias)
         self.drop2 = nn.Dropout(dropout)
 
     def forward(
@@ -139,7 +229,8 @@ class LayerScale(nn.Module):
 class EncoderBlock(nn.Module):
     """Attention among the tokens, then a feed-forward network for each.
 
-    Each of the two is a residual branch: the input plus what it adds.
+    Each of the two is a residual branch: the input plus what it adds. With a
+    causal mask it is the block of a language model.
 
     Args:
         attn: The attention of the block.
@@ -147,17 +238,24 @@ class EncoderBlock(nn.Module):
         drop_path: Rate at which a branch is skipped, in [0, 1).
         norm_first: True normalises what enters a branch (pre-norm, ViT);
             False normalises after the sum (post-norm, Vaswani et al. 2017).
-        layer_norm_eps: Epsilon of both layer normalisations.
+        norm: "layer" or "rms", see `make_norm`.
+        layer_norm_eps: Epsilon of both normalisations.
         layer_scale: What the `LayerScale` at the end of each branch starts
             at, `ls1` and `ls2`; None means that there is none.
+        parallel: Whether both read the same normalised input, and are one
+            residual branch: x + attn(norm1(x)) + mlp(norm1(x)). There is no
+            `norm2` then. It needs `norm_first`.
 
     Raises:
         TypeError, ValueError: `attn` and `mlp` of different widths, a rate
-            outside [0, 1), an epsilon or a `layer_scale` that is not above 0;
-            tokens of another width.
+            outside [0, 1), an epsilon or a `layer_scale` that is not above 0,
+            an unknown `norm`, `parallel` without `norm_first`; tokens of
+            another width.
 
     Source: Dosovitskiy et al. 2021, equations 2 and 3; post-norm: Vaswani
-        et al. 2017, section 3.1.
+        et al. 2017, section 3.1; `parallel`: Wang & Komatsuzaki 2021 (GPT-J),
+        Dehghani et al. 2023 (ViT-22B), section 2.
+    Deviates: GPT-NeoX, parallel too, has a norm for each of the two.
     Derived in: 06-residuals-norms-feed-forward, 07-encoder, 14-training-a-vit
     """
 
@@ -168,19 +266,31 @@ class EncoderBlock(nn.Module):
         *,
         drop_path: float = 0.0,
         norm_first: bool = True,
+        norm: Literal["layer", "rms"] = "layer",
         layer_norm_eps: float = 1e-6,
         layer_scale: float | None = None,
+        parallel: bool = False,
     ) -> None:
         super().__init__()
         _require_parts(mlp, attn=attn)
         require.rate("drop_path", drop_path)
         require.boolean("norm_first", norm_first)
         require.number("layer_norm_eps", layer_norm_eps, above=0)
-        self.norm_first = norm_first
-        self.norm1 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        require.boolean("parallel", parallel)
+        if parallel and not norm_first:
+            raise ValueError(
+                "norm_first must be True with parallel, whose one norm stands "
+                "before both branches, got False"
+            )
+        self.norm_first, self.parallel = norm_first, parallel
+        self.norm1 = make_norm(norm, attn.d_model, eps=layer_norm_eps)
         self.attn = attn
         self.ls1 = _factors(attn.d_model, layer_scale)
-        self.norm2 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        self.norm2 = (
+            nn.Identity()
+            if parallel
+            else make_norm(norm, attn.d_model, eps=layer_norm_eps)
+        )
         self.mlp = mlp
         self.ls2 = _factors(attn.d_model, layer_scale)
         self.drop_path = DropPath(drop_path)
@@ -188,15 +298,28 @@ class EncoderBlock(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch token d_model"],
-        mask: Bool[Tensor, "#batch #heads #token token"] | None = None,
+        mask: Bool[Tensor, "#batch #heads #token key"] | None = None,
+        rotary: Float[Tensor, "token pair"] | None = None,
+        cache: KeyValueCache | None = None,
     ) -> Float[Tensor, "batch token d_model"]:
+        """Return the tokens after both branches.
+
+        `rotary` are the angles of the tokens, see `MultiHeadAttention`. With a
+        `cache`, `x` holds the new tokens only; `mask` then has a key for every
+        token so far.
+        """
         if require.inputs.unchecked:
             require.tokens("x", x, self.attn.d_model, self.norm1)
+        if self.parallel:
+            y = self.norm1(x)
+            seen = self.attn(y, mask=mask, cache=cache, rotary=rotary)
+            return x + self.drop_path(self.ls1(seen) + self.ls2(self.mlp(y)))
         if self.norm_first:
-            y = self.attn(self.norm1(x), mask=mask)
+            y = self.norm1(x)
+            y = self.attn(y, mask=mask, cache=cache, rotary=rotary)
             x = x + self.drop_path(self.ls1(y))
             return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))
-        y = self.attn(x, mask=mask)
+        y = self.attn(x, mask=mask, cache=cache, rotary=rotary)
         x = self.norm1(x + self.drop_path(self.ls1(y)))
         return self.norm2(x + self.drop_path(self.ls2(self.mlp(x))))
 
@@ -215,7 +338,8 @@ class DecoderBlock(nn.Module):
         drop_path: Rate at which a branch is skipped, in [0, 1).
         norm_first: True normalises what enters a branch (pre-norm); False
             normalises after the sum (post-norm, Vaswani et al. 2017).
-        layer_norm_eps: Epsilon of the three layer normalisations.
+        norm: "layer" or "rms", see `make_norm`.
+        layer_norm_eps: Epsilon of the three normalisations.
 
     Raises:
         TypeError, ValueError: As for `EncoderBlock`; also a `memory` of
@@ -233,6 +357,7 @@ class DecoderBlock(nn.Module):
         *,
         drop_path: float = 0.0,
         norm_first: bool = True,
+        norm: Literal["layer", "rms"] = "layer",
         layer_norm_eps: float = 1e-6,
     ) -> None:
         super().__init__()
@@ -241,11 +366,11 @@ class DecoderBlock(nn.Module):
         require.boolean("norm_first", norm_first)
         require.number("layer_norm_eps", layer_norm_eps, above=0)
         self.norm_first = norm_first
-        self.norm1 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        self.norm1 = make_norm(norm, attn.d_model, eps=layer_norm_eps)
         self.attn = attn
-        self.norm2 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        self.norm2 = make_norm(norm, attn.d_model, eps=layer_norm_eps)
         self.cross_attn = cross_attn
-        self.norm3 = nn.LayerNorm(attn.d_model, eps=layer_norm_eps)
+        self.norm3 = make_norm(norm, attn.d_model, eps=layer_norm_eps)
         self.mlp = mlp
         self.drop_path = DropPath(drop_path)
 

@@ -38,6 +38,101 @@ def causal_mask(
     return ones.tril()[None, None]
 
 
+def sliding_window_mask(
+    length: int,
+    window: int,
+    *,
+    causal: bool = True,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "1 1 query key"]:
+    """Let each position attend to the nearest ones alone.
+
+    Args:
+        length: Number of tokens, at least 1.
+        window: How many tokens it sees on a side, at least 1; itself counts.
+        causal: Whether it sees only what came before it. If not, it sees as
+            many on the other side: 2 * window - 1 in all.
+        device: Where the mask is made.
+
+    Returns:
+        A band of True, the diagonal included. A window of `length` or more
+        hides nothing of what the whole would show.
+
+    Raises:
+        TypeError, ValueError: A number is not an integer of at least 1, or
+            `causal` is neither True nor False.
+
+    Source: Beltagy et al. 2020 (Longformer), section 3.1; causal: Jiang et
+        al. 2023 (Mistral 7B), section 2.
+    Deviates: Longformer's window w is the sum of both sides.
+
+    >>> sliding_window_mask(4, 2)[0, 0].int().tolist()
+    [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
+    >>> sliding_window_mask(4, 2, causal=False)[0, 0].sum(dim=-1).tolist()
+    [2, 3, 3, 2]
+    """
+    require.positive_int("length", length)
+    require.positive_int("window", window)
+    require.boolean("causal", causal)
+    require.device("device", device)
+    ones = torch.ones(length, length, dtype=torch.bool, device=device)
+    # Where -window < key - query < window; beyond the edge all is one.
+    near = ones.triu(1 - min(window, length))
+    return (near.tril() if causal else near & near.T)[None, None]
+
+
+def window_mask(
+    grid_size: tuple[int, int],
+    window: int | tuple[int, int],
+    *,
+    shift: int | tuple[int, int] = 0,
+    device: torch.device | str | None = None,
+) -> Bool[Tensor, "1 1 patch patch"]:
+    """Let each patch attend to those in the same window of the image.
+
+    Windows do not overlap. The next block shifts them by half a window, so
+    that what were neighbours across an edge then meet.
+
+    Args:
+        grid_size: Rows and columns of the grid of patches.
+        window: Side of a window in patches, or (rows, columns); divides the
+            grid.
+        shift: By how many patches windows move down and to the right; at least
+            0, below `window`. At the edges of the image parts of windows are
+            left.
+        device: Where the mask is made.
+
+    Returns:
+        True where two patches share a window; patches are numbered row by row.
+
+    Raises:
+        TypeError, ValueError: Sizes that are not positive integers, a window
+            that does not divide the grid, a shift outside its range.
+
+    Source: Liu et al. 2021 (Swin Transformer), section 3.2.
+    Deviates: Swin cuts the windows out, which is cheaper, and first rolls the
+        image, so that four parts at the corners fill one window, where a mask
+        keeps them apart. Who sees whom is the same.
+
+    >>> window_mask((1, 4), (1, 2))[0, 0].int().tolist()
+    [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+    >>> window_mask((1, 4), (1, 2), shift=(0, 1))[0, 0].int().tolist()
+    [[1, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 1]]
+    """
+    require.grid("grid_size", grid_size)
+    windows = require.sides("window", window)
+    shifts = (shift, shift) if isinstance(shift, int) else shift
+    _check_windows(grid_size, windows, shifts)
+    require.device("device", device)
+    rows, columns = (
+        (torch.arange(side, device=device) - moved) // wide
+        for side, wide, moved in zip(grid_size, windows, shifts, strict=True)
+    )
+    # A number for each window, with the one that begins above or to the left.
+    window_of = (rows[:, None] * (grid_size[1] + 1) + columns).flatten()
+    return (window_of[:, None] == window_of)[None, None]
+
+
 def padding_mask(
     tokens: Int[Tensor, "batch key"], pad_id: int
 ) -> Bool[Tensor, "batch 1 1 key"]:
@@ -161,3 +256,22 @@ def check_mask(
             f"mask must fit (batch|1, heads|1, query|1, key) = {expected}, "
             f"got shape {tuple(mask.shape)}"
         )
+
+
+def _check_windows(
+    grid_size: tuple[int, int],
+    windows: tuple[int, int],
+    shifts: tuple[int, int],
+) -> None:
+    if not isinstance(shifts, tuple | list) or len(shifts) != 2:
+        raise TypeError(
+            "shift must be a number of patches or (rows, columns), "
+            f"got {shifts!r}"
+        )
+    for i in (0, 1):
+        require.divisible("grid_size", grid_size[i], "window", windows[i])
+        require.integer("shift", shifts[i], at_least=0)
+        if shifts[i] >= windows[i]:
+            raise ValueError(
+                f"shift must be below window = {windows[i]}, got {shifts[i]}"
+            )

@@ -66,19 +66,9 @@ def sinusoidal_table(
     require.positive_int("length", length)
     check_frequencies(d_model, base)
     require.integer("start", start, at_least=0)
-    dtype = torch.get_default_dtype() if dtype is None else dtype
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise TypeError(f"dtype must be a floating-point dtype, got {dtype}")
-    require.device("device", device)
-    # Made on the CPU: not every accelerator knows double precision.
-    exact: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
-    positions = torch.arange(start, start + length, **exact)
-    wavelengths = base ** (torch.arange(0, d_model, 2, **exact) / d_model)
-    angles = positions[:, None] / wavelengths
+    angles = _angles(length, d_model, base, start)
     table = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-    # PyTorch 2.6 does not know its default device behind a `with` for one.
-    device = torch.empty(0, device=device).device
-    return table.to(device=device, dtype=dtype)
+    return _placed_on(table, dtype, device)
 
 
 def sinusoidal_table_2d(
@@ -131,18 +121,207 @@ def sinusoidal_table_2d(
     )
 
 
-def check_frequencies(d_model: int, base: float, *, axes: int = 1) -> None:
+def rotary_angles(
+    length: int,
+    head_dim: int,
+    *,
+    base: float = 10_000.0,
+    start: int = 0,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Float[Tensor, "position pair"]:
+    """Return by which angles each position turns its queries and keys.
+
+    Pair i of position n turns by n / base ** (2i / head_dim): the wavelengths
+    of `sinusoidal_table`, as angles. `vitedu.attention.rotate` turns by them;
+    `MultiHeadAttention` takes them as `rotary`.
+
+    Args:
+        length: Number of positions, at least 1; there is no upper limit.
+        head_dim: Width of a query of one head; even.
+        base: As for `sinusoidal_table`. Larger ones serve longer texts.
+        start: The first position, at least 0: how many tokens a cache holds.
+        dtype: Of the result; None means PyTorch's default. Half precision is
+            too coarse for far positions. Angles are computed in double.
+        device: Of the result; None means PyTorch's default.
+
+    Returns:
+        In radians, one row per position, start to start + length - 1.
+
+    Raises:
+        TypeError, ValueError: As for `sinusoidal_table`.
+
+    Source: Su et al. 2021 (RoFormer), section 3.2.2.
+
+    >>> rotary_angles(3, 4, base=100.0)
+    tensor([[0.0000, 0.0000],
+            [1.0000, 0.1000],
+            [2.0000, 0.2000]])
+    """
+    require.positive_int("length", length)
+    check_frequencies(head_dim, base, name="head_dim")
+    require.integer("start", start, at_least=0)
+    angles = _angles(length, head_dim, base, start)
+    return _placed_on(angles, dtype, device)
+
+
+def rotary_angles_2d(
+    grid_size: tuple[int, int],
+    head_dim: int,
+    *,
+    num_prefix_tokens: int = 0,
+    base: float = 100.0,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Float[Tensor, "position pair"]:
+    """Return the angles of a grid: half of the pairs row, half column.
+
+    A query and a key then know how many rows and how many columns lie between
+    them, on a grid of any size.
+
+    Args:
+        grid_size: Rows and columns of the grid of patches.
+        head_dim: Width of a query of one head; divisible by 4.
+        num_prefix_tokens: Tokens in front of the patches. They have no place
+            in the image and are not turned.
+        base: As for `rotary_angles`, which each half is, of half the width.
+            Smaller than for texts, since a side has few patches.
+        dtype: As for `rotary_angles`.
+        device: As for `rotary_angles`.
+
+    Returns:
+        In radians, first the zeros of the prefix, then one row per patch;
+        patches are numbered row by row.
+
+    Raises:
+        TypeError, ValueError: As for `sinusoidal_table_2d`; a number of tokens
+            below 0.
+
+    Source: Heo et al. 2024, section 3 (axial frequencies, base 100).
+    Deviates: There, columns come first; here rows do, as elsewhere.
+
+    >>> rotary_angles_2d((2, 2), 8, num_prefix_tokens=1)
+    tensor([[0.0000, 0.0000, 0.0000, 0.0000],
+            [0.0000, 0.0000, 0.0000, 0.0000],
+            [0.0000, 0.0000, 1.0000, 0.1000],
+            [1.0000, 0.1000, 0.0000, 0.0000],
+            [1.0000, 0.1000, 1.0000, 0.1000]])
+    """
+    require.grid("grid_size", grid_size)
+    check_frequencies(head_dim, base, axes=2, name="head_dim")
+    require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
+    rows, columns = (_angles(n, head_dim // 2, base) for n in grid_size)
+    angles = torch.cat(
+        [
+            rows.repeat_interleave(grid_size[1], dim=0),
+            columns.repeat(grid_size[0], 1),
+        ],
+        dim=1,
+    )
+    angles = F.pad(angles, (0, 0, num_prefix_tokens, 0))
+    return _placed_on(angles, dtype, device)
+
+
+def alibi_slopes(
+    num_heads: int,
+    *,
+    dtype: torch.dtype | None = None,
+    device: torch.device | str | None = None,
+) -> Float[Tensor, " heads"]:
+    """Return what each head takes off a score for every token of distance.
+
+    Args:
+        num_heads: Number of heads.
+        dtype: Of the result; None means PyTorch's default.
+        device: Of the result; None means PyTorch's default.
+
+    Returns:
+        For a power of two, 2 ** (-8 / num_heads) and its powers; for other
+        numbers those of the power below it, then every other one of the power
+        above it.
+
+    Raises:
+        TypeError, ValueError: `num_heads` is not an integer of at least 1, or
+            `dtype` has no fractions.
+
+    Source: Press et al. 2022, section 3; other numbers as in their code.
+
+    >>> alibi_slopes(8)[:3], alibi_slopes(6)[4:]
+    (tensor([0.5000, 0.2500, 0.1250]), tensor([0.5000, 0.1250]))
+    """
+    require.positive_int("num_heads", num_heads)
+    power = 2 ** (num_heads.bit_length() - 1)
+    exponents = [8 * (i + 1) / power for i in range(power)]
+    exponents += [4 * (2 * i + 1) / power for i in range(num_heads - power)]
+    slopes = 2.0 ** -torch.tensor(exponents, dtype=torch.float64, device="cpu")
+    return _placed_on(slopes, dtype, device)
+
+
+def with_alibi(
+    q: Float[Tensor, "batch heads query head_dim"],
+    k: Float[Tensor, "batch heads key head_dim"],
+) -> tuple[
+    Float[Tensor, "batch heads query wider"],
+    Float[Tensor, "batch heads key wider"],
+]:
+    """Give queries and keys one feature more, which is ALiBi's bias.
+
+    Attention adds slope * (j - i) to the score of query i and key j. The part
+    with i is the same for all keys of a query, and so changes no weight; the
+    rest is a product of one number of the query, the slope, and one of the
+    key, its place j. Any attention can do this, also one that takes no bias::
+
+        scaled_dot_product_attention(*with_alibi(q, k), v, causal_mask(n))
+
+    Args:
+        q: Queries.
+        k: Keys, of the places 0, 1 and so on.
+
+    Returns:
+        (q, k), one feature wider. The queries are also scaled, so that
+        attention with its usual factor, (head_dim + 1) ** -0.5 now, computes
+        the scores that head_dim ** -0.5 gave, plus the bias.
+
+    Raises:
+        TypeError, ValueError: Not two tensors of floating-point numbers of
+            one dtype that belong together.
+
+    Source: Press et al. 2022, section 3.
+    Deviates: It is for causal masks, as theirs: a key that comes later would
+        gain. Half precision holds whole places up to 2,048 alone.
+    """
+    require.queries_keys_values(q, k, k)
+    width = q.shape[-1]
+    places = torch.arange(k.shape[2], dtype=k.dtype, device=k.device)
+    slopes = alibi_slopes(q.shape[1], dtype=q.dtype, device=q.device)
+    places = places[:, None].expand(*k.shape[:3], 1)
+    slopes = slopes[:, None, None].expand(*q.shape[:3], 1)
+    wider = (width + 1) ** 0.5
+    q = torch.cat([q * (wider / width**0.5), slopes * wider], dim=-1)
+    return q, torch.cat([k, places], dim=-1)
+
+
+def check_frequencies(
+    d_model: int, base: float, *, axes: int = 1, name: str = "d_model"
+) -> None:
     """Require a width that holds sines and cosines of each of the axes.
+
+    Args:
+        d_model: The width.
+        base: Of the wavelengths.
+        axes: How many directions there are.
+        name: What messages call the width.
 
     Raises:
         TypeError, ValueError: A width that is not a positive integer or that
             2 * `axes` does not divide; a `base` that is not above 0.
     """
-    require.positive_int("d_model", d_model)
+    require.instance("name", name, str)
+    require.positive_int(name, d_model)
     require.positive_int("axes", axes)
     if d_model % (2 * axes):
         rule = "even" if axes == 1 else f"divisible by {2 * axes}"
-        raise ValueError(f"d_model must be {rule}, got {d_model}")
+        raise ValueError(f"{name} must be {rule}, got {d_model}")
     require.number("base", base, above=0)
 
 
@@ -414,3 +593,27 @@ def _check_tokens(
 
 def _same_kind(table: Tensor, tokens: Tensor) -> bool:
     return table.dtype == tokens.dtype and table.device == tokens.device
+
+
+def _angles(
+    length: int, width: int, base: float, start: int = 0
+) -> Float[Tensor, "position pair"]:
+    # Made on the CPU: not every accelerator knows double precision.
+    exact: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
+    positions = torch.arange(start, start + length, **exact)
+    wavelengths = base ** (torch.arange(0, width, 2, **exact) / width)
+    return positions[:, None] / wavelengths
+
+
+def _placed_on(
+    table: Tensor,
+    dtype: torch.dtype | None,
+    device: torch.device | str | None,
+) -> Tensor:
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
+        raise TypeError(f"dtype must be a floating-point dtype, got {dtype}")
+    require.device("device", device)
+    # PyTorch 2.6 does not know its default device behind a `with` for one.
+    device = torch.empty(0, device=device).device
+    return table.to(device=device, dtype=dtype)

@@ -68,6 +68,8 @@ class TrainOptions:
     Attributes:
         task: A Vision Transformer reads handwritten digits, or a Transformer
             translates Chinese numerals into English.
+        modern: A Vision Transformer whose blocks are those of
+            `ViTConfig.modern`; without this, of 2021.
         folder: Instead of that, a Vision Transformer tells the pictures of
             this folder apart: `DIR/class/*.jpg` and the like, or DIR/train and
             DIR/val with such folders. Without DIR/val a fifth of each class
@@ -113,6 +115,7 @@ class TrainOptions:
     """
 
     task: Literal["digits", "numerals"] = "digits"
+    modern: bool = False
     folder: Path | None = None
     pretrained: str | None = None
     blocks: int | None = None
@@ -143,6 +146,11 @@ class TrainOptions:
         """What of a model for a folder learns."""
         return "scratch" if self.pretrained is None else self.train or "head"
 
+    @property
+    def preset(self) -> Callable[..., ViTConfig]:
+        """What makes the config of a new Vision Transformer."""
+        return ViTConfig.modern if self.modern else ViTConfig.digits
+
     def recipe(self, preset: Callable[..., TrainConfig]) -> TrainConfig:
         """Return a recipe with what was asked for changed."""
         changes = {
@@ -167,7 +175,7 @@ def _digits(options: TrainOptions, device: torch.device) -> _Task:
     data = digits()
     images, labels = data.test_images.to(device), data.test_labels.to(device)
     # Without depth that is dropped at random, unlike in the chapter.
-    config = ViTConfig.digits(drop_path=0.0, dropout=options.dropout)
+    config = options.preset(drop_path=0.0, dropout=options.dropout)
     return _Task(
         VisionTransformer(config),
         batches(
@@ -271,7 +279,7 @@ def _network(
     """Return the network that learns, what is to stay in it frozen."""
     if start is None:
         # A small model: a folder of one's own seldom holds many pictures.
-        config = ViTConfig.digits(
+        config = options.preset(
             image_size=image_size,
             patch_size=_given(options.patch_size, 8),
             num_channels=3,
@@ -393,10 +401,16 @@ def _check_together(options: TrainOptions) -> None:
         value = getattr(options, name)
         if value is not None and getattr(options, needed) is None:
             raise ValueError(f"{needed} must be given for {name}, got None")
+    if options.modern and options.folder is None and options.task != "digits":
+        raise ValueError(
+            "modern must be left out but for a Vision Transformer, got task="
+            f"{options.task!r}"
+        )
     if options.pretrained is None:
         return
     mode = options.mode
     refused = {
+        "modern": options.modern,
         "patch_size": options.patch_size is not None,
         "dropout": options.dropout > 0,
         "last_blocks": options.last_blocks is not None and mode != "last",

@@ -7,7 +7,13 @@ from vitedu import require
 from vitedu.attention import MultiHeadAttention
 from vitedu.cache import DecoderCache
 from vitedu.config import TransformerConfig
-from vitedu.layers import DecoderBlock, EncoderBlock, FeedForward, TiedTable
+from vitedu.layers import (
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    TiedTable,
+    make_norm,
+)
 from vitedu.masks import causal_mask, padding_mask
 from vitedu.positions import (
     LearnedPositionEmbedding,
@@ -329,5 +335,7 @@ def _positions(config: TransformerConfig) -> nn.Module | None:
 
 def _norm(config: TransformerConfig, wanted: bool) -> nn.Module:
     if wanted:
-        return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+        return make_norm(
+            config.norm, config.d_model, eps=config.layer_norm_eps
+        )
     return nn.Identity()

@@ -12,13 +12,14 @@ from vitedu import require
 from vitedu.attention import MultiHeadAttention
 from vitedu.config import ViTConfig
 from vitedu.initialisation import initialise_head, initialise_vit
-from vitedu.layers import EncoderBlock, FeedForward
+from vitedu.layers import EncoderBlock, FeedForward, make_norm
 from vitedu.masks import visible_tokens
 from vitedu.patches import PatchEmbed
 from vitedu.positions import (
     LearnedPositionEmbedding,
     SinusoidalPositionEncoding2d,
     interpolate_positions,
+    rotary_angles_2d,
 )
 
 Logits = Float[Tensor, "batch num_classes"]
@@ -123,9 +124,10 @@ class VisionTransformer(nn.Module):
         mask = self._visible(patch_mask, x)
         if mask is not None:
             mask = mask[:, None, None, :]  # keys only, the same in all heads
+        turned = self._turned(x, self.patch_embed.grid_of(images))
         with require.inputs.checked():
             for block in self.blocks:
-                x = block(x, mask)
+                x = block(x, mask, **turned)
         return self.norm(x)
 
     def layer_features(
@@ -185,6 +187,24 @@ class VisionTransformer(nn.Module):
             num_prefix_tokens=config.num_placed_tokens,
             mode=config.resampling,
         )
+
+    def _turned(
+        self, tokens: Float[Tensor, "batch token d_model"], grid: tuple
+    ) -> dict[str, Tensor]:
+        """Return the angles that every block gets, if positions are rotary."""
+        config = self.config
+        if config.positions != "rotary":
+            return {}
+        angles = rotary_angles_2d(
+            grid,
+            config.head_widths[0],
+            num_prefix_tokens=config.num_prefix_tokens,
+            base=config.rotary_base,
+            # Half precision would make neighbours of far patches alike.
+            dtype=torch.promote_types(tokens.dtype, torch.float32),
+            device=tokens.device,
+        )
+        return {"rotary": angles}
 
     def pool(
         self,
@@ -283,7 +303,7 @@ def _positions(config: ViTConfig) -> nn.Module:
 def _norm(config: ViTConfig, wanted: bool) -> nn.Module:
     if not wanted:
         return nn.Identity()
-    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+    return make_norm(config.norm, config.d_model, eps=config.layer_norm_eps)
 
 
 def _pre_logits(config: ViTConfig) -> nn.Module:

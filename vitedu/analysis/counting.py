@@ -68,7 +68,8 @@ def _vit(config: ViTConfig) -> dict[str, int]:
         "pos_embed": positions * width * (config.positions == "learned"),
         "attention": layers * _attention(config),
         "feed_forward": layers * _feed_forward(config),
-        "norms": (2 * layers + 1) * 2 * width,
+        "norms": (layers * (2 - config.parallel) + 1) * _norm(config)
+        + layers * _query_key_norms(config),
         "layer_scale": 2 * layers * width * (config.layer_scale is not None),
         "pre_logits": 0 if features is None else _linear(width, features),
         "head": heads * _linear(features or width, config.num_classes),
@@ -82,6 +83,7 @@ def _transformer(config: TransformerConfig) -> dict[str, int]:
     positions = 2 * width * (config.max_len or 0)
     # Of each stack: one before it, one after it.
     around = 2 * (config.embedding_norm + config.has_final_norm)
+    of_attentions = 3 * layers * _query_key_norms(config)
     return {
         "src_embed": source,
         "tgt_embed": 0 if config.tie_source else target,
@@ -91,24 +93,29 @@ def _transformer(config: TransformerConfig) -> dict[str, int]:
         "decoder_attention": layers * _attention(config),
         "cross_attention": layers * _attention(config),
         "decoder_feed_forward": layers * _feed_forward(config),
-        "norms": (5 * layers + around) * 2 * width,
+        "norms": (5 * layers + around) * _norm(config) + of_attentions,
         "generator": 0 if config.tie_output else target,
     }
 
 
 def _attention(config: BlockConfig) -> int:
-    head_dim, value_dim = head_widths(config)
-    qkv = config.num_heads * (2 * head_dim + value_dim)
-    merged = config.num_heads * value_dim
-    return _linear(config.d_model, qkv, config.qkv_bias) + _linear(
-        merged, config.d_model, config.proj_bias
-    )
+    merged = config.num_heads * head_widths(config)[1]
+    qkv = _linear(config.d_model, sum(config.qkv_widths), config.qkv_bias)
+    return qkv + _linear(merged, config.d_model, config.proj_bias)
+
+
+def _query_key_norms(config: BlockConfig) -> int:
+    return 2 * head_widths(config)[0] * config.qk_norm
+
+
+def _norm(config: BlockConfig) -> int:
+    return config.d_model * (2 if config.norm == "layer" else 1)
 
 
 def _feed_forward(config: BlockConfig) -> int:
-    return _linear(config.d_model, config.d_ff) + _linear(
-        config.d_ff, config.d_model
-    )
+    inner = (1 + (config.activation == "swiglu")) * config.d_ff
+    first = _linear(config.d_model, inner, config.ff_bias)
+    return first + _linear(config.d_ff, config.d_model, config.ff_bias)
 
 
 def _linear(inputs: int, outputs: int, bias: bool = True) -> int:

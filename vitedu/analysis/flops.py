@@ -41,7 +41,7 @@ def vit_flops(config: ViTConfig, *, batch_size: int = 1) -> dict[str, int]:
     features = config.representation_size
     read = (1 + config.distilled) * (features or config.d_model)
     layer = {
-        "attention_projections": length * 2 * _two_maps(config),
+        "attention_projections": length * _four_maps(config),
         "attention_products": length**2 * _of_pair(config),
         "feed_forward": length * _of_feed_forward(config),
     }
@@ -90,14 +90,15 @@ def transformer_flops(
     require.positive_int("tgt_len", tgt_len)
     require.positive_int("batch_size", batch_size)
     maps, pair = _two_maps(config), _of_pair(config)
+    keys = _of_keys_and_values(config)
     feed_forward = _of_feed_forward(config)
     layer = {
-        "encoder_projections": src_len * 2 * maps,
+        "encoder_projections": src_len * (maps + keys),
         "encoder_products": src_len**2 * pair,
         "encoder_feed_forward": src_len * feed_forward,
-        "decoder_projections": tgt_len * 2 * maps,
+        "decoder_projections": tgt_len * (maps + keys),
         "decoder_products": tgt_len**2 * pair,
-        "cross_projections": (tgt_len + src_len) * maps,
+        "cross_projections": tgt_len * maps + src_len * keys,
         "cross_products": tgt_len * src_len * pair,
         "decoder_feed_forward": tgt_len * feed_forward,
     }
@@ -140,7 +141,7 @@ def cached_step_flops(
     require.integer("tgt_len", tgt_len, at_least=2)
     require.positive_int("batch_size", batch_size)
     layer = {
-        "decoder_projections": 2 * _two_maps(config),
+        "decoder_projections": _four_maps(config),
         "decoder_products": tgt_len * _of_pair(config),
         "cross_projections": _two_maps(config),
         "cross_products": src_len * _of_pair(config),
@@ -256,16 +257,26 @@ def crossover_length(config: BlockConfig) -> float:
     4608.0
     """
     _require_config(config, BlockConfig)
-    linear = 2 * _two_maps(config) + _of_feed_forward(config)
+    linear = _four_maps(config) + _of_feed_forward(config)
     return linear / _of_pair(config)
 
 
 def _two_maps(config: BlockConfig) -> int:
-    """Multiply-adds of a token in W_q and the output projection.
-
-    W_k and W_v take as many; in cross-attention other tokens enter them.
-    """
+    """Multiply-adds of a token in W_q and the output projection."""
     return config.d_model * _of_pair(config)
+
+
+def _of_keys_and_values(config: BlockConfig) -> int:
+    """Multiply-adds of a token in W_k and W_v.
+
+    As many as in the other two, unless heads share keys and values; in
+    cross-attention other tokens enter them.
+    """
+    return config.d_model * sum(config.qkv_widths[1:])
+
+
+def _four_maps(config: BlockConfig) -> int:
+    return _two_maps(config) + _of_keys_and_values(config)
 
 
 def _of_pair(config: BlockConfig) -> int:
@@ -274,7 +285,8 @@ def _of_pair(config: BlockConfig) -> int:
 
 
 def _of_feed_forward(config: BlockConfig) -> int:
-    return 2 * config.d_model * config.d_ff
+    matrices = 3 if config.activation == "swiglu" else 2
+    return matrices * config.d_model * config.d_ff
 
 
 def _operations(products: dict[str, int], batch_size: int) -> dict[str, int]:

@@ -49,6 +49,7 @@ def layer_table(config: ViTConfig) -> list[LayerRow]:
 
     Raises:
         TypeError: `config` is no ViTConfig.
+        ValueError: It asks for what that layout did not have.
 
     Derived in: 15-counting
 
@@ -60,6 +61,11 @@ def layer_table(config: ViTConfig) -> list[LayerRow]:
     if not isinstance(config, ViTConfig):
         raise TypeError(
             f"config must be a ViTConfig, got {type(config).__name__}"
+        )
+    if config.later_choices:
+        raise ValueError(
+            "config must be of the layout of 2021, got others in "
+            f"{', '.join(config.later_choices)}"
         )
     return _numbered(_model(config))
 

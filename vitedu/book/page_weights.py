@@ -90,7 +90,8 @@ def page_weights(
     Raises:
         TypeError: `model` is no such model.
         ValueError: Weights that are not rounded, that are not those of the
-            model's config, or more than 2,000,000 of them.
+            model's config, or more than 2,000,000 of them; a config that asks
+            for what pages do not compute.
     """
     require.instance("model", model, *_FIELDS)
     parameters = dict(model.named_parameters(remove_duplicate=False))
@@ -137,6 +138,11 @@ def _check_as_configured(
     model: Transformer | VisionTransformer, parameters: Mapping[str, Tensor]
 ) -> None:
     """Require the parts that the page knows, and no others."""
+    if model.config.later_choices:
+        raise ValueError(
+            "model must have blocks as of 2021, which pages compute, got "
+            f"others in {', '.join(model.config.later_choices)}"
+        )
     with torch.device("meta"):
         usual = _kind(model)(model.config).state_dict()
     found = {name: tuple(weight.shape) for name, weight in parameters.items()}

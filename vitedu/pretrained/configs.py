@@ -127,7 +127,7 @@ class _Facts:
             "patch_size": p1 if p1 == p2 else (p1, p2),
             "num_layers": len(list(takewhile(self._has, layers))),
             "num_registers": self._registers(),
-            "d_ff": self._shape("blocks.0.mlp.fc1.bias", 1)[0],
+            "d_ff": self._hidden(),
             "num_classes": self._length("head.bias", 0),
             "representation_size": self._length("pre_logits.fc.bias", None),
         }
@@ -139,8 +139,7 @@ class _Facts:
         # A patch of two equal sides may be written in two ways.
         for sizes in (found, said):
             sizes["patch_size"] = require.sides("", sizes["patch_size"])
-        head_dim, value_dim = config.head_widths
-        said["q, k and v"] = config.num_heads * (2 * head_dim + value_dim)
+        said["q, k and v"] = sum(config.qkv_widths)
         found["q, k and v"] = self._shape("blocks.0.attn.qkv.weight", 2)[0]
         if config.positions == "learned":
             said["tokens"] = config.num_placed_tokens + config.num_patches
@@ -199,6 +198,11 @@ class _Facts:
             )
         p1, p2 = require.sides("patch_size", fields["patch_size"])
         return side * p1 if p1 == p2 else (side * p1, side * p2)
+
+    def _hidden(self) -> int:
+        """Return what the second map reads; it need not have a bias."""
+        shape = self._shape("blocks.0.mlp.fc2.weight", 2)
+        return shape[0] if self.family.flax else shape[1]
 
     def _registers(self) -> int:
         return self._shape("reg_token", 3)[1] if self._has("reg_token") else 0

@@ -422,9 +422,7 @@ class _Reader:
         """Say what makes up a weight: one array of the file, or q, k, v."""
         config, split = self.config, {key: tensor}
         if ".attn.qkv." in key and self.family.splits_qkv:
-            head_dim, value_dim = config.head_widths
-            dims = (head_dim, head_dim, value_dim)
-            rows = tensor.split([config.num_heads * dim for dim in dims])
+            rows = tensor.split(config.qkv_widths)
             names = (key.replace("qkv", part) for part in "qkv")
             split = dict(zip(names, rows, strict=True))
         layouts = {self.family.layout(k): part for k, part in split.items()}

@@ -25,6 +25,7 @@ _TIMM = {
         *("blocks.{i}.norm1", "blocks.{i}.attn.qkv", "blocks.{i}.attn.proj"),
         *("blocks.{i}.norm2", "blocks.{i}.mlp.fc1", "blocks.{i}.mlp.fc2"),
         *("blocks.{i}.ls1", "blocks.{i}.ls2"),
+        *("blocks.{i}.attn.q_norm", "blocks.{i}.attn.k_norm"),
         *("norm", "fc_norm", "pre_logits.fc", "head", "head_dist"),
     )
 }

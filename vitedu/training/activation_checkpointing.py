@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from vitedu import require
+from vitedu.cache import KeyValueCache
 from vitedu.layers import DecoderBlock, EncoderBlock
 
 _BLOCKS = EncoderBlock, DecoderBlock
@@ -65,7 +66,8 @@ def _recomputed(
     block: nn.Module, forward: Callable, args: tuple, kwargs: dict
 ) -> Tensor:
     # What decoding keeps in a cache would be kept twice.
-    caching = any(isinstance(x, tuple) for x in (*args, *kwargs.values()))
+    caches = tuple, KeyValueCache
+    caching = any(isinstance(x, caches) for x in (*args, *kwargs.values()))
     if not block.training or caching:
         return forward(*args, **kwargs)
     return checkpoint(forward, *args, use_reentrant=False, **kwargs)

@@ -132,7 +132,7 @@ const CODE = {
   tokens: ["vit.py", "tokens = torch.cat([*prefix, patches], dim=1)"],
   positions: ["vit.py",
     "tokens = self._placed(tokens, self.patch_embed.grid_of(images))"],
-  norm1: ["layers.py", "y = self.attn(self.norm1(x), mask=mask)"],
+  norm1: ["layers.py", "y = self.norm1(x)"],
   query: ["attention.py",
     "q, k, v = self.qkv(x).split(self._widths(), dim=-1)"],
   key: ["attention.py",

@@ -10,7 +10,7 @@ const ATTENTIONS = {
     line: "src", block: "encoder.blocks", name: "attn", forward: "norm2",
     sum: ["x = self.norm1(x + self.drop_path(self.ls1(y)))",
       "x = x + self.drop_path(self.ls1(y))"],
-    norm: "y = self.attn(self.norm1(x), mask=mask)",
+    norm: "y = self.norm1(x)",
     forwardSum: [
       "return self.norm2(x + self.drop_path(self.ls2(self.mlp(x))))",
       "return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))",
