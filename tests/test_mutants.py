@@ -295,8 +295,8 @@ MUTANTS = [
     Mutant(
         "norm of the queries left out",
         "attention",
-        "self.q_norm(_split(q, self.num_heads))",
-        "_split(q, self.num_heads)",
+        "q = self.q_norm(self._split(q, self.num_heads))",
+        "q = self._split(q, self.num_heads)",
         LLAMA,
     ),
     Mutant(

@@ -380,24 +380,25 @@ class MultiHeadAttention(nn.Module):
 
     def _project_qkv(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         q, k, v = self.qkv(x).split(self._widths(), dim=-1)
-        return self._split_q(q), self._split_k(k), self._split_kv(v)
+        q = self.q_norm(self._split(q, self.num_heads))
+        k = self.k_norm(self._split(k, self.num_kv_heads))
+        return q, k, self._split(v, self.num_kv_heads)
 
     def _project_q(self, x: Tensor) -> Tensor:
-        return self._split_q(_rows(self.qkv, x, slice(self._widths()[0])))
+        q = _rows(self.qkv, x, slice(self._widths()[0]))
+        return self.q_norm(self._split(q, self.num_heads))
 
     def _project_kv(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         of_q, *of_kv = self._widths()
         k, v = _rows(self.qkv, memory, slice(of_q, None)).split(of_kv, dim=-1)
-        return self._split_k(k), self._split_kv(v)
+        k = self.k_norm(self._split(k, self.num_kv_heads))
+        return k, self._split(v, self.num_kv_heads)
 
-    def _split_q(self, q: Tensor) -> Float[Tensor, "batch heads token dim"]:
-        return self.q_norm(_split(q, self.num_heads))
-
-    def _split_k(self, k: Tensor) -> Float[Tensor, "batch heads token dim"]:
-        return self.k_norm(self._split_kv(k))
-
-    def _split_kv(self, x: Tensor) -> Float[Tensor, "batch heads token dim"]:
-        return _split(x, self.num_kv_heads)
+    @staticmethod
+    def _split(
+        x: Tensor, heads: int
+    ) -> Float[Tensor, "batch heads token dim"]:
+        return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
     def _for_all_queries(
         self, x: Float[Tensor, "batch kv_heads key dim"]
@@ -432,10 +433,6 @@ def kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
     require.positive_int("num_kv_heads", num_kv_heads)
     require.divisible("num_heads", num_heads, "num_kv_heads", num_kv_heads)
     return num_kv_heads
-
-
-def _split(x: Tensor, heads: int) -> Float[Tensor, "batch heads token dim"]:
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def _rows(linear: nn.Module, x: Tensor, rows: slice) -> Tensor:
