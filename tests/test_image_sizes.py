@@ -105,7 +105,9 @@ def test_a_mask_has_to_fit_the_image():
 
 
 def test_sinusoids_are_for_one_grid():
-    with refuses(ValueError, "positions must be 'learned' or 'none' with any"):
+    with refuses(
+        ValueError, "positions must be 'learned', 'rotary' or 'none' with any"
+    ):
         make(positions="sinusoidal")
 
 

@@ -73,8 +73,10 @@ MUTANTS = [
     Mutant(
         "scale removed where the formula is written out",
         "attention",
-        "q.shape[-1] ** -0.5 if scale is None else scale",
-        "1.0 if scale is None else scale",
+        "scale = q.shape[-1] ** -0.5 if scale is None else scale\n"
+        "scores = (q * scale) @ k.transpose(-2, -1)",
+        "scale = 1.0 if scale is None else scale\n"
+        "scores = (q * scale) @ k.transpose(-2, -1)",
         ATTENTION,
     ),
     Mutant(
