@@ -71,7 +71,7 @@ const STARTS = {
   "too fast": { ...HEALTHY, learning_rate: 0.1 },
 };
 const TOUR = [
-  ["Press Train. The network starts at the upper dashed line, which is "
+  ["Press Train. The loss starts above the upper dashed line, which is "
     + "guessing: ln 8. Wait until the letters under the bars are right.",
   STARTS.default],
   ["Positions are left out. Press Train again: without the order no more than "
