@@ -158,6 +158,11 @@ SEQ2SEQ = config.TransformerConfig(
     num_heads=HEADS,
     d_ff=5,
 )
+# Where a table is put, and in which precision.
+PLACED = {
+    "dtype": (None, both(not_a(type(None)), values(torch.int64))),
+    "device": (None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+}
 # What the layout of 2021 does not have.
 LATER = [
     replace(VIT, **change)
@@ -1047,14 +1052,14 @@ CALLS = {
     "masks.causal_mask": call(
         masks.causal_mask,
         length=(5, size()),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        device=PLACED["device"],
     ),
     "masks.sliding_window_mask": call(
         masks.sliding_window_mask,
         length=(5, size()),
         window=(3, size()),
         causal=(False, boolean()),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        device=PLACED["device"],
     ),
     "masks.window_mask": call(
         masks.window_mask,
@@ -1067,7 +1072,7 @@ CALLS = {
                 values((0, 2), (2, 0), (-1, 0), (1,), (0, True), "1"),
             ),
         ),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        device=PLACED["device"],
     ),
     "masks.padding_mask": call(
         masks.padding_mask,
@@ -1453,16 +1458,14 @@ CALLS = {
         d_model=(WIDTH, both(size(), values(5, 7))),
         base=(100.0, number(above=0)),
         start=(0, size(at_least=0)),
-        dtype=(None, both(not_a(type(None)), values(torch.int64))),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        **PLACED,
     ),
     "positions.sinusoidal_table_2d": call(
         positions.sinusoidal_table_2d,
         grid_size=(GRID, pair(False)),
         d_model=(8, both(size(), values(5, 6))),
         base=(100.0, number(above=0)),
-        dtype=(None, both(not_a(type(None)), values(torch.int64))),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        **PLACED,
     ),
     "positions.check_frequencies": call(
         positions.check_frequencies,
@@ -1477,8 +1480,7 @@ CALLS = {
         head_dim=(WIDTH, both(size(), values(5, 7))),
         base=(100.0, number(above=0)),
         start=(0, size(at_least=0)),
-        dtype=(None, both(not_a(type(None)), values(torch.int64))),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        **PLACED,
     ),
     "positions.rotary_angles_2d": call(
         positions.rotary_angles_2d,
@@ -1486,14 +1488,12 @@ CALLS = {
         head_dim=(8, both(size(), values(5, 6))),
         num_prefix_tokens=(1, size(at_least=0)),
         base=(100.0, number(above=0)),
-        dtype=(None, both(not_a(type(None)), values(torch.int64))),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        **PLACED,
     ),
     "positions.alibi_slopes": call(
         positions.alibi_slopes,
         num_heads=(HEADS, size()),
-        dtype=(None, both(not_a(type(None)), values(torch.int64))),
-        device=(None, values("nowhere", 0.5, [3], {}, torch.ones(2))),
+        **PLACED,
     ),
     "positions.with_alibi": call(
         positions.with_alibi,

@@ -112,13 +112,7 @@ def sinusoidal_table_2d(
         )
         for side in grid_size
     )
-    return torch.cat(
-        [
-            rows.repeat_interleave(len(columns), dim=0),
-            columns.repeat(len(rows), 1),
-        ],
-        dim=1,
-    )
+    return _on_grid(rows, columns)
 
 
 def rotary_angles(
@@ -211,14 +205,7 @@ def rotary_angles_2d(
     check_frequencies(head_dim, base, axes=2, name="head_dim")
     require.integer("num_prefix_tokens", num_prefix_tokens, at_least=0)
     rows, columns = (_angles(n, head_dim // 2, base) for n in grid_size)
-    angles = torch.cat(
-        [
-            rows.repeat_interleave(grid_size[1], dim=0),
-            columns.repeat(grid_size[0], 1),
-        ],
-        dim=1,
-    )
-    angles = F.pad(angles, (0, 0, num_prefix_tokens, 0))
+    angles = F.pad(_on_grid(rows, columns), (0, 0, num_prefix_tokens, 0))
     return _placed_on(angles, dtype, device)
 
 
@@ -603,6 +590,19 @@ def _angles(
     positions = torch.arange(start, start + length, **exact)
     wavelengths = base ** (torch.arange(0, width, 2, **exact) / width)
     return positions[:, None] / wavelengths
+
+
+def _on_grid(
+    rows: Float[Tensor, "row half"], columns: Float[Tensor, "column half"]
+) -> Float[Tensor, "position width"]:
+    """Give each place, row by row, what its row has and then its column."""
+    return torch.cat(
+        [
+            rows.repeat_interleave(len(columns), dim=0),
+            columns.repeat(len(rows), 1),
+        ],
+        dim=1,
+    )
 
 
 def _placed_on(

@@ -97,10 +97,7 @@ def kv_cache_bytes(
     512
     64
     """
-    if not isinstance(config, BlockConfig):
-        raise TypeError(
-            f"config must be a BlockConfig, got {type(config).__name__}"
-        )
+    require.instance("config", config, BlockConfig)
     require.positive_int("num_tokens", num_tokens)
     require.positive_int("batch_size", batch_size)
     require.positive_int("number_bytes", number_bytes)

@@ -79,8 +79,8 @@ function headCut(width, heads) {
   })));
 }
 
-function tourOf({ num_heads: truth, d_model: width }, arrays) {
-  const fewer = divisors(width).findLast((heads) => heads < truth);
+function tourOf({ num_heads: truth, d_model: width }, options, arrays) {
+  const fewer = options.findLast((heads) => heads < truth);
   const heads = { truth, fewer, one: 1, most: width };
   return Object.entries(TOUR).map(([name, words]) => [
     sentence(words, { heads: heads[name], arrays, each: width / heads[name] }),
@@ -101,7 +101,9 @@ function render({ model, el }) {
   const count = samples.length;
   const arrays = Object.keys(layout).length;
   const options = divisors(width);
-  const tools = makeTools(frame, model, { tour: tourOf(config, arrays) });
+  const tools = makeTools(frame, model, {
+    tour: tourOf(config, options, arrays),
+  });
   const set = (traits) => setTraits(model, traits);
   let loaded = null;
 
