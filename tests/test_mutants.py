@@ -367,17 +367,15 @@ MUTANTS = [
     Mutant(
         "angles of rows and columns swapped",
         "positions",
-        "[rows.repeat_interleave(grid_size[1], dim=0),"
-        " columns.repeat(grid_size[0], 1)]",
-        "[columns.repeat(grid_size[0], 1),"
-        " rows.repeat_interleave(grid_size[1], dim=0)]",
+        "F.pad(_on_grid(rows, columns), (0, 0, num_prefix_tokens, 0))",
+        "F.pad(_on_grid(columns, rows), (0, 0, num_prefix_tokens, 0))",
         ROTARY_VIT,
     ),
     Mutant(
         "patches turned by the angles of those before them",
         "positions",
-        "F.pad(angles, (0, 0, num_prefix_tokens, 0))",
-        "F.pad(angles, (0, 0, 0, num_prefix_tokens))",
+        "(0, 0, num_prefix_tokens, 0)",
+        "(0, 0, 0, num_prefix_tokens)",
         ROTARY_VIT,
     ),
     Mutant(
