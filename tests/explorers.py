@@ -39,6 +39,7 @@ from vitedu.widgets import (
     Reach,
     ReverseTrainer,
     Ring,
+    RotaryPairs,
     SoftmaxScaling,
     Training,
 )
@@ -245,6 +246,7 @@ MAKERS = {
     "reach": Reach,
     "reverse trainer": reverse_trainer,
     "ring": Ring,
+    "rotary pairs": RotaryPairs,
     "softmax scaling": SoftmaxScaling,
     "training": training,
 }

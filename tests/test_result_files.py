@@ -14,6 +14,7 @@ from vitedu.data.digits import digits
     "name",
     [
         "amount_of_data",
+        "block_since",
         "copier_curves",
         "digit_regularisation",
         "norms_and_warm_up",

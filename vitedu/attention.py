@@ -224,6 +224,7 @@ def rotate(
 
     Source: Su et al. 2021, section 3.2.2 and equation 34.
     Deviates: The pairs, see above.
+    Derived in: 22-the-block-since
 
     >>> x = torch.tensor([[[[1.0, 10.0, 0.0, 0.0]]]])
     >>> rotate(x, torch.tensor([[torch.pi / 2, 0]])).abs().round()

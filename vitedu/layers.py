@@ -55,6 +55,7 @@ def swiglu_width(d_ff: int, *, multiple_of: int = 1) -> int:
         TypeError, ValueError: A number is not an integer of at least 1.
 
     Source: Shazeer 2020, section 2; Touvron et al. 2023 (Llama), section 2.2.
+    Derived in: 22-the-block-since
 
     >>> swiglu_width(3072), swiglu_width(4 * 4096, multiple_of=256)
     (2048, 11008)
@@ -86,6 +87,7 @@ def make_norm(
             positive integer, an epsilon that is not above 0.
 
     Source: Ba et al. 2016, section 3; Zhang & Sennrich 2019, section 4.
+    Derived in: 22-the-block-since
 
     >>> make_norm("rms", 4)
     RMSNorm((4,), eps=1e-06, elementwise_affine=True)

@@ -65,6 +65,7 @@ def sliding_window_mask(
     Source: Beltagy et al. 2020 (Longformer), section 3.1; causal: Jiang et
         al. 2023 (Mistral 7B), section 2.
     Deviates: Longformer's window w is the sum of both sides.
+    Derived in: 22-the-block-since
 
     >>> sliding_window_mask(4, 2)[0, 0].int().tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]]
@@ -113,6 +114,7 @@ def window_mask(
     Deviates: Swin cuts the windows out, which is cheaper, and first rolls the
         image, so that four parts at the corners fill one window, where a mask
         keeps them apart. Who sees whom is the same.
+    Derived in: 22-the-block-since
 
     >>> window_mask((1, 4), (1, 2))[0, 0].int().tolist()
     [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]

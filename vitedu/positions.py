@@ -146,6 +146,7 @@ def rotary_angles(
         TypeError, ValueError: As for `sinusoidal_table`.
 
     Source: Su et al. 2021 (RoFormer), section 3.2.2.
+    Derived in: 22-the-block-since
 
     >>> rotary_angles(3, 4, base=100.0)
     tensor([[0.0000, 0.0000],
@@ -232,6 +233,7 @@ def alibi_slopes(
             `dtype` has no fractions.
 
     Source: Press et al. 2022, section 3; other numbers as in their code.
+    Derived in: 22-the-block-since
 
     >>> alibi_slopes(8)[:3], alibi_slopes(6)[4:]
     (tensor([0.5000, 0.2500, 0.1250]), tensor([0.5000, 0.1250]))
@@ -276,6 +278,7 @@ def with_alibi(
     Source: Press et al. 2022, section 3.
     Deviates: It is for causal masks, as theirs: a key that comes later would
         gain. Half precision holds whole places up to 2,048 alone.
+    Derived in: 22-the-block-since
     """
     require.queries_keys_values(q, k, k)
     width = q.shape[-1]

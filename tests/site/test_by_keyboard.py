@@ -63,7 +63,7 @@ MOVING = """() => [
 
 
 def test_all_pages_with_explorers_are_known():
-    assert len(WITH_EXPLORERS) == 20
+    assert len(WITH_EXPLORERS) == 21
 
 
 @pytest.mark.parametrize("path", WITH_EXPLORERS)

@@ -369,6 +369,7 @@ TOURS = {
     "reach": MAKERS["reach"],
     "reverse trainer": MAKERS["reverse trainer"],
     "ring": MAKERS["ring"],
+    "rotary pairs": MAKERS["rotary pairs"],
     "softmax scaling": MAKERS["softmax scaling"],
     "training": MAKERS["training"],
 }

@@ -49,6 +49,7 @@ PAGES = {
     "training": "chapters/14-training-a-vit.html",
     "follow-digit": "chapters/14-training-a-vit.html",
     "follow-sentence": "chapters/09-transformer.html",
+    "rotary-pairs": "chapters/22-the-block-since.html",
 }
 MOVE = """(node, value) => {
   node.value = value;

@@ -20,6 +20,7 @@ from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reach import Reach
 from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.ring import Ring
+from vitedu.widgets.rotary_pairs import RotaryPairs
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
 from vitedu.widgets.training import Training
 
@@ -44,6 +45,7 @@ __all__ = [
     "Reach",
     "ReverseTrainer",
     "Ring",
+    "RotaryPairs",
     "SoftmaxScaling",
     "Training",
 ]

@@ -1,0 +1,26 @@
+"""Rotary positions: a query and a key, turned pair by pair."""
+
+from vitedu.widgets.base import Choice, Explorer, Integer, Number
+
+
+class RotaryPairs(Explorer):
+    """Eight pairs of a query and of a key, each turned at its own speed.
+
+    Args:
+        key: The place of the key, in [0, 200].
+        distance: How many places later the query stands, in [0, 64].
+        base: Of the speeds: pair i turns base ** (-i / 8) radians a place;
+            in [10, 1,000,000].
+        content: "the same" for query and key, or "drawn" at random.
+
+    Source: Su et al. 2021, section 3.2.
+    """
+
+    files = "rotary_pairs"
+    parts = ("commas", "rotary_pairs_maths", "rotary_pairs_picture")
+    remembers = ("key", "distance", "base", "content")
+
+    key = Integer(12, low=0, high=200)
+    distance = Integer(5, low=0, high=64)
+    base = Number(10_000.0, low=10.0, high=1_000_000.0)
+    content = Choice("the same", "drawn")
