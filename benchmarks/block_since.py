@@ -39,28 +39,32 @@ from vitedu.vit import VisionTransformer
 
 SEEDS = range(5)
 NO_BIASES = dict.fromkeys(("qkv_bias", "proj_bias", "ff_bias"), False)
+
+
+def block_changes(d_ff: int) -> dict[str, dict]:
+    """Return the changes that are made to images and to numerals alike.
+
+    Args:
+        d_ff: The width of the feed-forward network that a gate takes over.
+    """
+    return {
+        "rms": {"norm": "rms"},
+        "swiglu": {"activation": "swiglu", "d_ff": swiglu_width(d_ff)},
+        "one kv head": {"num_kv_heads": 1},
+        "qk norm": {"qk_norm": True},
+    }
+
+
 IMAGE_CHANGES = {
     "none": {},
     "rotary": {"positions": "rotary", "class_token_std": 0.02},
-    "rms": {"norm": "rms"},
-    "swiglu": {
-        "activation": "swiglu",
-        "d_ff": swiglu_width(ViTConfig.digits().d_ff),
-    },
-    "one kv head": {"num_kv_heads": 1},
-    "qk norm": {"qk_norm": True},
+    **block_changes(ViTConfig.digits().d_ff),
     "no biases": NO_BIASES,
     "parallel": {"parallel": True},
 }
 NUMERAL_CHANGES = {
     "none": {},
-    "rms": {"norm": "rms"},
-    "swiglu": {
-        "activation": "swiglu",
-        "d_ff": swiglu_width(TransformerConfig.numerals().d_ff),
-    },
-    "one kv head": {"num_kv_heads": 1},
-    "qk norm": {"qk_norm": True},
+    **block_changes(TransformerConfig.numerals().d_ff),
 }
 PLACES = (
     *("sinusoidal", "rotary", "alibi"),
@@ -77,7 +81,6 @@ def main() -> None:
     parser.add_argument("--task", choices=("places", "digits", "numerals"))
     only = parser.parse_args().task
     set_up()
-    torch.set_num_threads(1)  # as the page does
     runs = read_runs(RESULT)
     known = {(run["task"], run["change"], run["seed"]) for run in runs}
     for seed in SEEDS:
