@@ -724,3 +724,17 @@ def test_what_is_typed_and_how_chances_are_written():
         [None, None, None, None, None, 1_000_000, None, 12, 7],
         ["> 99.9 %", "99.0 %", "50 %", "5.0 %", "< 0.1 %"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("number", "digits", "text"),
+    [
+        (-0.001, 2, "0.00"),
+        (-1.5, 2, "−1.50"),
+        (0.004, 1, "0.0"),
+        (-10, 0, "−10"),
+    ],
+)
+def test_a_number_has_a_proper_minus_and_zero_has_none(number, digits, text):
+    code = "fixed(number, digits)"
+    assert run("commas", code, number=number, digits=digits) == text

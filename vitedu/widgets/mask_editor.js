@@ -164,7 +164,6 @@ const TRAITS = [
   "query", "key",
 ];
 
-const minus = (text) => text.replace(/^-(0\.0*)$/, "$1").replace("-", "−");
 const twoDigits = (number) =>
   number === 0 || Number.isNaN(number) ? String(number) : number.toFixed(2);
 
@@ -178,7 +177,7 @@ function percent(share) {
 function scoreText(scores) {
   const coarse = scores.every((score) =>
     Math.abs(10 * score - Math.round(10 * score)) < 1e-4);
-  return (score) => minus(score.toFixed(coarse ? 1 : 2));
+  return (score) => fixed(score, coarse ? 1 : 2);
 }
 
 function writtenText(value, convention) {

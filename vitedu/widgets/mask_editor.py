@@ -70,7 +70,7 @@ class MaskEditor(Explorer):
     """
 
     files = "mask_editor"
-    parts = ("mask_editor_maths", "mask_editor_grids")
+    parts = ("commas", "mask_editor_maths", "mask_editor_grids")
     remembers = (
         "scores",
         "mask",

@@ -86,9 +86,6 @@ const TRAITS = [
   "d_model", "base", "length", "position", "other", "formula", "together",
 ];
 
-const fixed = (number) =>
-  number.toFixed(2).replace(/^-(0\.00)$/, "$1").replace("-", "−");
-
 // Two numbers that read the same are said once.
 function saidOf({ same, apart }, first, second) {
   const [low, high] = [fixed(first), fixed(second)];

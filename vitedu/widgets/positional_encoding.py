@@ -33,7 +33,11 @@ class PositionalEncoding(Explorer):
     """
 
     files = "positional_encoding"
-    parts = ("positional_encoding_maths", "positional_encoding_charts")
+    parts = (
+        "commas",
+        "positional_encoding_maths",
+        "positional_encoding_charts",
+    )
     remembers = (
         "d_model",
         "base",

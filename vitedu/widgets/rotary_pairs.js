@@ -52,15 +52,12 @@ const TRAITS = ["key", "distance", "base", "content"];
 function wordsFor(found) {
   return {
     key: found.key, query: found.key + found.distance,
-    distance: found.distance, score: minus(found.score),
+    distance: found.distance, score: fixed(found.score),
     base: baseText(found.base),
     fastest: commas(Math.round(found.fastest)), slowest: tidy(found.slowest, 2),
   };
 }
 
-// Without the sign of a zero.
-const minus = (number) =>
-  (Math.round(100 * number) / 100 + 0).toFixed(2).replace("-", "−");
 const baseText = (base) => commas(Number(base.toPrecision(2)));
 
 function tourOf(model) {
