@@ -14,9 +14,12 @@ from vitedu.book.followed_digits import (
     digits_to_shuffle,
     followed_digits,
 )
+from vitedu.book.hidden_patches import pictures_to_hide
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
+from vitedu.data.fashion import CLASSES, fashion
 from vitedu.patches import patchify
+from vitedu.training.masked_autoencoder import MaskedAutoencoder
 from vitedu.vit import VisionTransformer
 from vitedu.widgets import (
     AskPatch,
@@ -29,6 +32,7 @@ from vitedu.widgets import (
     FollowDigit,
     FollowSentence,
     HeadViewer,
+    HideAndGuess,
     HowManyImages,
     MaskEditor,
     ModelCounter,
@@ -143,6 +147,37 @@ def head_viewer(**changes) -> HeadViewer:
     return HeadViewer(**usual | changes)
 
 
+def guessing_model(**changes) -> MaskedAutoencoder:
+    """Make one of 2 and 3 blocks whose weights all count."""
+    sizes = {"d_model": 12, "d_ff": 20, "num_layers": 2, "num_heads": 3}
+    sizes |= {"image_size": 28, "patch_size": 4, "num_classes": 0}
+    inside = {"decoder_width": 10, "decoder_layers": 3, "decoder_heads": 2}
+    torch.manual_seed(0)
+    model = MaskedAutoencoder(ViTConfig.digits(**sizes), **inside | changes)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return rounded_to_half(model).eval()
+
+
+@cache
+def hiding() -> dict[str, Any]:
+    """Return what a network guesses in four pictures of clothes."""
+    data = fashion()
+    labels = data.test_labels[:4].tolist()
+    return pictures_to_hide(
+        guessing_model(),
+        data.test_images[:4],
+        [CLASSES[label] for label in labels],
+        mean=0.3,
+        std=0.4,
+    )
+
+
+def hide_and_guess(**changes) -> HideAndGuess:
+    return HideAndGuess(**hiding() | changes)
+
+
 def how_many_images(**changes) -> HowManyImages:
     """Make one of 4 sizes, 3 seeds and 2 remedies; the curves cross."""
     sizes = np.array([20, 100, 900, 5000])
@@ -236,6 +271,7 @@ MAKERS = {
     "follow digit": follow_digit,
     "follow sentence": follow_sentence,
     "head viewer": head_viewer,
+    "hide and guess": hide_and_guess,
     "how many images": how_many_images,
     "mask editor": MaskEditor,
     "model counter": ModelCounter,

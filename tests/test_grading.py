@@ -3,6 +3,8 @@
 import importlib
 import math
 import random
+import subprocess
+import sys
 
 import einops
 import numpy as np
@@ -381,6 +383,25 @@ def test_draws_of_an_answer_are_forgotten():
         torch.manual_seed(5)
     assert draws() == expected
     assert changed == []
+
+
+def test_the_first_optimiser_of_a_session_is_no_change():
+    """It imports a part of PyTorch that replaces `torch.manual_seed`."""
+    code = (
+        "import torch\n"
+        "from vitedu.book.left_behind import nothing_left_behind\n"
+        "with nothing_left_behind() as changed:\n"
+        "    torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])\n"
+        "print(changed)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_a_verdict_is_shown_as_a_paragraph():

@@ -54,6 +54,9 @@ LLAMA = "oracles_llama: stack_of_blocks"
 SWIN = "oracles_llama: shifted_windows"
 BLOOM = "oracles_llama: alibi_takes"
 ROTARY_VIT = "rotary: vit_is_what"
+MAE = "oracles_self_supervised: masked_autoencoder_is"
+DINO = "oracles_self_supervised: algorithm_1"
+PAIRS = "oracles_self_supervised: loss_of_pairs"
 
 # Calls of which one argument changes.
 FUSED = (
@@ -592,6 +595,83 @@ MUTANTS = [
         "model.eval()\nreturn history",
         "return history",
         "training: leaves_the_model_in_evaluation_mode",
+    ),
+    Mutant(
+        "what is seen counts in the loss of an autoencoder",
+        "training.masked_autoencoder",
+        "errors[hidden].mean()",
+        "errors.mean()",
+        MAE,
+    ),
+    Mutant(
+        "tokens put back in the order of the hidden patches",
+        "training.masked_autoencoder",
+        "everywhere.scatter(1, seen.expand_as(patches), patches)",
+        "everywhere.scatter(1, seen.flip(1).expand_as(patches), patches)",
+        MAE,
+    ),
+    Mutant(
+        "patches normalised by the variance of a population",
+        "training.masked_autoencoder",
+        "torch.var_mean(patches, dim=-1, keepdim=True)",
+        "torch.var_mean(patches, dim=-1, keepdim=True, correction=0)",
+        MAE,
+    ),
+    Mutant(
+        "the encoder sees what is hidden",
+        "training.masked_autoencoder",
+        "patches.take_along_dim(seen, dim=1)",
+        "(patches + patches.mean(1, True)).take_along_dim(seen, dim=1)",
+        "self_supervised: hidden_cannot_influence",
+    ),
+    Mutant(
+        "the teacher not centred",
+        "training.self_distillation",
+        "scores - self.centre",
+        "scores",
+        DINO,
+    ),
+    Mutant(
+        "a view compared with itself",
+        "training.self_distillation",
+        "i != j",
+        "i <= j",
+        DINO,
+    ),
+    Mutant(
+        "the teacher keeps what the student should",
+        "training.self_distillation",
+        "old.lerp_(new, 1 - self.momentum)",
+        "old.lerp_(new, self.momentum)",
+        DINO,
+    ),
+    Mutant(
+        "temperatures of student and teacher swapped",
+        "training.self_distillation",
+        "centred / self.teacher_temperature",
+        "centred / self.student_temperature",
+        DINO,
+    ),
+    Mutant(
+        "images choose captions, and not the other way round",
+        "training.contrastive",
+        "(rows + columns) / 2",
+        "rows",
+        PAIRS,
+    ),
+    Mutant(
+        "pairs told to be none",
+        "training.contrastive",
+        "2 * torch.eye(len(similarities)).to(similarities) - 1",
+        "1 - 2 * torch.eye(len(similarities)).to(similarities)",
+        PAIRS,
+    ),
+    Mutant(
+        "padding is part of a caption's mean",
+        "training.contrastive",
+        "(self.norm(x) * counted).sum(dim=1) / counted.sum(dim=1)",
+        "self.norm(x).mean(dim=1)",
+        "self_supervised: padding_changes_nothing",
     ),
 ]
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from configs import transformer_configs
+from explorers import guessing_model
 from hypothesis import given, settings
 from torch import nn
 
@@ -37,6 +38,34 @@ def test_every_weight_is_where_the_layout_says(config):
     for name, (start, *shape) in sent["layout"].items():
         found = sent["weights"][start:][: np.prod(shape)].reshape(shape)
         np.testing.assert_array_equal(found, state[name].numpy())
+
+
+def test_an_autoencoder_travels_with_the_sizes_of_its_decoder():
+    model = guessing_model()
+    sent = page_weights(model)
+    state = model.state_dict()
+    assert sent["layout"].keys() == state.keys()
+    for name, (start, *shape) in sent["layout"].items():
+        found = sent["weights"][start:][: np.prod(shape)].reshape(shape)
+        np.testing.assert_array_equal(found, state[name].numpy())
+    config, inside = sent["config"], sent["config"].pop("decoder")
+    assert "decoder" not in page_weights(model.encoder)["config"]
+    sizes = ("d_model", "num_layers", "num_heads", "d_ff", "head_dim")
+    assert [config[name] for name in sizes] == [12, 2, 3, 20, 4]
+    assert [inside[name] for name in sizes] == [10, 3, 2, 40, 5]
+    plain = (int, float, str, bool, type(None))
+    for facts in (config, inside):
+        assert all(isinstance(value, plain) for value in facts.values())
+
+
+def test_an_autoencoder_is_rounded_to_a_copy():
+    model = guessing_model()
+    with torch.no_grad():
+        model.mask_token += 1e-5
+    rounded = rounded_to_half(model)
+    half = model.mask_token.half().float()
+    assert torch.equal(rounded.mask_token, half)
+    assert not torch.equal(rounded.mask_token, model.mask_token)
 
 
 def test_shared_weights_travel_once():
@@ -75,14 +104,22 @@ def test_a_config_is_plain():
 
 def test_making_them_draws_no_random_numbers():
     model = rounded_to_half(make())
+    autoencoder = guessing_model()
     before = torch.get_rng_state()
     page_weights(model)
+    page_weights(autoencoder)
     assert torch.equal(torch.get_rng_state(), before)
 
 
 def with_bias():
     model = rounded_to_half(make(tie_output=False))
     model.generator = nn.Linear(10, 13)
+    return rounded_to_half(model)
+
+
+def with_other_decoder():
+    model = guessing_model()
+    model.decoder_pred = nn.Linear(10, 17)
     return rounded_to_half(model)
 
 
@@ -97,6 +134,11 @@ def with_weight(value):
     ("make_model", "message"),
     [
         (make, r"model must hold half precision.*rounded_to_half\(model\)"),
+        (
+            lambda: guessing_model(normalise_patches=True),
+            "model must have normalise_patches=False.*got True",
+        ),
+        (with_other_decoder, "weights of its config.*decoder_pred.weight"),
         (with_bias, "model must have the weights of its config.*generator"),
     ],
 )

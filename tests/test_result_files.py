@@ -20,6 +20,7 @@ from vitedu.data.digits import digits
         "norms_and_warm_up",
         "tokens_and_positions",
         "transfer",
+        "without_labels",
     ],
 )
 def test_a_result_file_survives_reading_and_writing(name, tmp_path):

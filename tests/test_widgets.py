@@ -168,6 +168,14 @@ WRONG_PARTS = {
             "as many queries as keys unless targets",
         ),
     ],
+    "hide and guess": [
+        ({"names": ["bag"]}, "names must have one entry for .* 4 .* got 1"),
+        ({"names": "bags"}, "names must be a list of strings", TypeError),
+        ({"names": ["a", "b", "c", " "]}, "names must not be blank"),
+        ({"samples": np.zeros((4, 28, 27), "u1")}, r"samples .*\(4, 28, 27"),
+        ({"samples": np.zeros((4, 28, 28))}, "uint8, got float64", TypeError),
+        ({"weights": "text"}, "'data'", TraitError),
+    ],
     "how many images": [
         ({"sizes": np.array([20, 100, 100, 900])}, "sizes .* that rise"),
         ({"sizes": np.array([0, 20, 100, 900])}, "two positive numbers"),
@@ -321,6 +329,11 @@ WRONG_VIEWS = {
         ("heads", [1, 1], r"heads must be different .* got \[1, 1\]"),
         ("heads", [0.0], "heads must be integers, got 0.0", TypeError),
     ],
+    "hide and guess": [
+        ("picture", 4, r"picture must lie in \[0, 3\], got 4"),
+        ("hidden", np.ones(48, bool), r"hidden must have the axes \(49\)"),
+        ("hidden", np.ones(49), "to bool, got float64", TypeError),
+    ],
     "how many images": [
         ("num_images", 21, r"one of sizes, \[20, 100, 900, 5000\], got 21"),
         ("remedy", "rest", r"of \['none', 'shifts', 'sleep'\], got 'rest'"),
@@ -442,6 +455,7 @@ MADE_OF = {
     "delete patches": "later layout config samples labels answers gradients",
     "follow digit": "later layout config samples labels answers",
     "head viewer": "weights tokens",
+    "hide and guess": "later layout config samples names",
     "how many images": "sizes vit cnn remedies remedy_names",
     "mask editor": "tokens",
     "norm axes": "batch",
@@ -503,6 +517,7 @@ def test_what_an_explorer_is_made_of_cannot_be_exchanged(name):
             {"query": 12, "heads": [0, 1, 2, 3]},
         ),
         ("head viewer", {"heads": [2, 0]}, {"heads": [0, 2]}),
+        ("hide and guess", {}, {"picture": 0, "seed": 1}),
         ("how many images", {}, {"num_images": 100, "remedy": "none"}),
         ("how many images", {"num_images": 20}, {"num_images": 20}),
         ("mask editor", {}, {"tokens": list(TOKENS)}),

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
-from explorers import digit_model
+from explorers import digit_model, guessing_model
 from matplotlib.figure import Figure
 from networks import small_network
 from PIL import Image
@@ -73,9 +73,11 @@ from vitedu.book import (
     progress,
     proofs,
 )
+from vitedu.book.hidden_patches import pictures_to_hide
 from vitedu.data import (
     augmentation,
     canvases,
+    captions,
     digits,
     image_folder,
     letters,
@@ -90,12 +92,16 @@ from vitedu.training import (
     activation_checkpointing,
     baselines,
     checkpoints,
+    contrastive,
+    descent,
     devices,
     distributed,
     evaluation,
     fine_tuning,
     loop,
+    masked_autoencoder,
     parameter_groups,
+    self_distillation,
 )
 
 
@@ -209,6 +215,20 @@ FROZEN = nn.Linear(4, 4).requires_grad_(False)
 NO_METRICS = (None, 0.5, {"x": "high"}, {"x": [1, 2]})
 # An image without a real patch; a row that would serve each image.
 NO_PATCH_MASKS = (torch.ones(BATCH, 6).tril(-1) > 0, torch.ones(1, 6) > 0)
+# Two of the six patches are seen.
+HEADLESS = replace(VIT, num_classes=0)
+AUTOENCODER = masked_autoencoder.MaskedAutoencoder(HEADLESS, decoder_width=4)
+SEEN = torch.tensor([[[0], [5]], [[3], [2]]])
+HIDDEN = torch.ones(BATCH, 6, dtype=torch.bool).scatter(1, SEEN[..., 0], False)
+TWO_ENCODERS = contrastive.ImagesAndCaptions(
+    HEADLESS, vocab_size=VOCABULARY, max_len=KEY, width=4, text_layers=1
+)
+STUDENT = nn.Sequential(nn.Flatten(), nn.Linear(162, 4))
+TEACHING = self_distillation.SelfDistillation(STUDENT, 4)
+SCENES = torch.tensor([[3, 7, 0], [1, 2, 1]])
+NO_SCENES = [[3, 3, 0], [3, 10, 0], [-1, 3, 0], [3, 7, 2]]
+LINE = nn.Linear(1, 1)
+NO_LOSSES = (lambda step: 3.0, lambda step: torch.ones(()))
 
 
 KINDS = "attention", "restricted attention", "recurrent", "convolution"
@@ -383,6 +403,31 @@ def letter_fields() -> dict:
         "lengths": ((3, 5), both(bad_lengths, not_a(tuple))),
         "seed": (0, size(at_least=0)),
     }
+
+
+def hidden_patches() -> dict:
+    """Return images, and which patches of them are hidden."""
+    wrong = HIDDEN & False, HIDDEN | True, HIDDEN & (SEEN[:, 0] > 0)
+    return {
+        "images": (IMAGES, floats(1, 2, 3, exact=True)),
+        "hidden": (HIDDEN, both(truths(0, 1), values(*wrong))),
+    }
+
+
+def seen_patches() -> Kind:
+    """Return what does not name patches, each once."""
+    return both(ids(6, 0, 2), values(SEEN * 0, SEEN.int(), SEEN[:, :0]))
+
+
+def drawn_scenes() -> tuple:
+    """Return scenes, and what is none."""
+    none = values(SCENES[:0], *(torch.tensor([row]) for row in NO_SCENES))
+    return SCENES, both(integers(1), none)
+
+
+def generator() -> tuple:
+    """Return a generator that need not be there."""
+    return None, not_a(type(None))
 
 
 def picture() -> Kind:
@@ -767,6 +812,20 @@ CALLS = {
             digit_model(positions="none"),
             both(not_a(vit.VisionTransformer), values(VIT_MODEL)),
         ),
+    ),
+    "book.hidden_patches.pictures_to_hide": call(
+        pictures_to_hide,
+        model=(
+            guessing_model(),
+            both(
+                not_a(masked_autoencoder.MaskedAutoencoder),
+                values(AUTOENCODER, guessing_model(normalise_patches=True)),
+            ),
+        ),
+        images=(draw(2, 1, 28, 28), values(draw(2, 28, 28), None, IMAGES)),
+        names=(["a", "b"], values(None, "ab", ["a"], ["a", 2], 3)),
+        mean=(0.3, number()),
+        std=(0.4, number(above=0)),
     ),
     "book.page_network.pack_network": call(
         page_network.pack_network,
@@ -1274,6 +1333,36 @@ CALLS = {
         num_classes=(3, size()),
         alpha=(0.2, number(above=0)),
     ),
+    "data.augmentation.random_crops": call(
+        augmentation.random_crops,
+        images=(IMAGES, both(floats(), values(IMAGES[:0]))),
+        least=(0.4, both(number(above=0), values(1.1, 40))),
+        mirror=(True, boolean()),
+        generator=generator(),
+    ),
+    "data.captions.scenes": call(captions.scenes, unseen=(False, boolean())),
+    "data.captions.mirrored_scenes": call(
+        captions.mirrored_scenes, drawn=drawn_scenes()
+    ),
+    "data.captions.captions": call(
+        captions.captions, drawn=drawn_scenes(), from_second=(True, boolean())
+    ),
+    "data.captions.encode_captions": call(
+        captions.encode_captions,
+        said=(
+            ["a one", "two"],
+            both(
+                items(values("a word", "", "a a a a a a a", 3, None)),
+                values([], "a", ("a", "a"), {"a"}),
+            ),
+        ),
+    ),
+    "data.captions.paint_scenes": call(
+        captions.paint_scenes,
+        drawn=drawn_scenes(),
+        part=("test", choice("train", "test")),
+        generator=generator(),
+    ),
     "data.image_folder.ImageFolder": call(
         image_folder.ImageFolder,
         folder=("/nowhere", not_a(str)),
@@ -1534,6 +1623,134 @@ CALLS = {
         model=(VIT_MODEL, not_a()),
         loader=(PICTURES, not_a()),
     ),
+    "training.masked_autoencoder.random_hidden": call(
+        masked_autoencoder.random_hidden,
+        num_images=(3, size()),
+        num_patches=(5, size(at_least=2)),
+        share=(0.5, rate()),
+        generator=generator(),
+    ),
+    "training.masked_autoencoder.MaskedAutoencoder": call(
+        masked_autoencoder.MaskedAutoencoder,
+        config=(
+            HEADLESS,
+            both(
+                not_a(),
+                values(VIT, SEQ2SEQ, replace(HEADLESS, positions="none")),
+                values(replace(HEADLESS, any_image_size=True)),
+            ),
+        ),
+        decoder_width=(8, both(size(), values(6))),
+        decoder_layers=(1, size()),
+        decoder_heads=(4, both(size(), values(3))),
+        normalise_patches=(True, boolean()),
+    ),
+    "training.masked_autoencoder.MaskedAutoencoder.encode": call(
+        AUTOENCODER.encode,
+        images=(IMAGES, floats(1, 2, 3, exact=True)),
+        seen=(SEEN, seen_patches()),
+    ),
+    "training.masked_autoencoder.MaskedAutoencoder.decode": call(
+        AUTOENCODER.decode,
+        tokens=(
+            draw(BATCH, 3, WIDTH),
+            floats(0, 1, 2, exact=True),
+            ("seen",),
+        ),
+        seen=(SEEN, both(seen_patches(), values(SEEN[:, :1])), ("tokens",)),
+    ),
+    "training.masked_autoencoder.MaskedAutoencoder.targets": call(
+        AUTOENCODER.targets, images=(IMAGES, floats(1, 2, 3, exact=True))
+    ),
+    **{
+        f"training.masked_autoencoder.MaskedAutoencoder.{name}": call(
+            AUTOENCODER if name == "forward" else getattr(AUTOENCODER, name),
+            **hidden_patches(),
+        )
+        for name in ("forward", "loss", "fill_in")
+    },
+    "training.self_distillation.SelfDistillation": call(
+        self_distillation.SelfDistillation,
+        student=(STUDENT, not_a()),
+        num_groups=(4, size()),
+        momentum=(0.9, both(number(at_least=0), values(1.1, 2))),
+        student_temperature=(0.1, number(above=0)),
+        teacher_temperature=(0.1, number(above=0)),
+        centre_momentum=(0.9, both(number(at_least=0), values(1.1, 2))),
+    ),
+    "training.self_distillation.SelfDistillation.forward": call(
+        TEACHING,
+        views=(
+            [IMAGES, IMAGES],
+            both(
+                items(floats(0)),
+                values([], [IMAGES], [IMAGES[:0]] * 2, "ab", {1, 2}),
+            ),
+        ),
+    ),
+    "training.self_distillation.SelfDistillation.targets": call(
+        TEACHING.targets, scores=(draw(BATCH, 4), floats(1))
+    ),
+    "training.self_distillation.GroupHead": call(
+        self_distillation.GroupHead,
+        d_model=(WIDTH, size()),
+        num_groups=(4, size()),
+        d_hidden=(5, size()),
+    ),
+    **{
+        f"training.contrastive.{name}": call(
+            getattr(contrastive, name),
+            similarities=(
+                draw(3, 3),
+                both(floats(0, 1), values(torch.ones(0, 0))),
+            ),
+        )
+        for name in ("clip_loss", "siglip_loss")
+    },
+    "training.contrastive.ImagesAndCaptions": call(
+        contrastive.ImagesAndCaptions,
+        image_config=(
+            HEADLESS,
+            both(
+                not_a(),
+                values(VIT, SEQ2SEQ, replace(HEADLESS, distilled=True)),
+            ),
+        ),
+        vocab_size=(VOCABULARY, size()),
+        max_len=(KEY, size()),
+        width=(4, size()),
+        text_layers=(1, size()),
+        start_scale=(10.0, number(above=0)),
+        start_bias=(None, number(optional=True)),
+    ),
+    "training.contrastive.ImagesAndCaptions.encode_images": call(
+        TWO_ENCODERS.encode_images,
+        images=(IMAGES, floats(1, 2, 3, exact=True)),
+    ),
+    "training.contrastive.ImagesAndCaptions.encode_captions": call(
+        TWO_ENCODERS.encode_captions,
+        ids=(SRC, both(ids(VOCABULARY), values(SRC * 0, SRC.repeat(1, 2)))),
+    ),
+    "training.contrastive.ImagesAndCaptions.forward": call(
+        TWO_ENCODERS,
+        images=(IMAGES, floats(1, 2, 3, exact=True)),
+        ids=(SRC, both(ids(VOCABULARY), values(SRC * 0, SRC[:, :0]))),
+    ),
+    "training.descent.minimise": call(
+        descent.minimise,
+        model=(LINE, both(not_a(), values(nn.Flatten(), FROZEN))),
+        loss_at=(
+            lambda step: LINE.weight.sum(),
+            both(
+                not_a(type),
+                values(*NO_LOSSES, lambda step: LINE.weight),
+            ),
+        ),
+        num_steps=(6, size(at_least=6)),
+        learning_rate=(0.1, number(above=0)),
+        weight_decay=(0.1, number(at_least=0)),
+        after=(None, not_a(type, type(None))),
+    ),
     "training.parameter_groups.parameter_groups": call(
         parameter_groups.parameter_groups,
         model=(VIT_MODEL, not_a()),
@@ -1761,6 +1978,7 @@ EXEMPT = {
     "book.misreadings": "of any result; see test_properties",
     "book.reach": "of any result; see test_properties",
     "book.left_behind": "takes nothing; see test_grading",
+    "book.followed_digits.check_config": INSIDE,
     "book.progress.Progress": RESULT,
     "atomic_files.write_whole": INSIDE,
     "atomic_files.damage_named": INSIDE,

@@ -188,6 +188,7 @@ def number(
     at_least: float | None = None,
     above: float | None = None,
     below: float | None = None,
+    at_most: float | None = None,
 ) -> None:
     """Require a finite real number within the bounds that are given.
 
@@ -206,6 +207,7 @@ def number(
         f"at least {at_least}": at_least is None or value >= at_least,
         f"above {above}": above is None or value > above,
         f"below {below}": below is None or value < below,
+        f"at most {at_most}": at_most is None or value <= at_most,
     }
     for rule, holds in rules.items():
         if not holds:

@@ -63,7 +63,7 @@ MOVING = """() => [
 
 
 def test_all_pages_with_explorers_are_known():
-    assert len(WITH_EXPLORERS) == 21
+    assert len(WITH_EXPLORERS) == 22
 
 
 @pytest.mark.parametrize("path", WITH_EXPLORERS)

@@ -360,6 +360,7 @@ TOURS = {
     "follow digit": book_digits,
     "follow sentence": book_translator,
     "head viewer": MAKERS["head viewer"],
+    "hide and guess": MAKERS["hide and guess"],
     "how many images": images_of_book,
     "mask editor": MAKERS["mask editor"],
     "model counter": MAKERS["model counter"],

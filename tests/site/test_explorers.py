@@ -39,6 +39,7 @@ PAGES = {
     "reverse-trainer": "chapters/07-encoder.html",
     "decoding-steps": "chapters/10-decoding.html",
     "patch-cutter": "chapters/11-patches.html",
+    "hide-and-guess": "chapters/23-without-labels.html",
     "how-many-images": "chapters/17-data-and-transfer.html",
     "model-counter": "chapters/15-counting.html",
     "attention-distance": "chapters/16-looking-inside.html",

@@ -132,10 +132,36 @@ def deleted_digits(model: VisionTransformer) -> dict[str, Any]:
     return sent | {"gradients": gradients.numpy()}
 
 
+def check_config(name: str, config: ViTConfig, **special: Any) -> None:
+    """Require blocks that the scripts for digits compute.
+
+    Args:
+        name: How a message calls the model.
+        config: Of the model.
+        special: What has to differ from `ViTConfig.digits`.
+
+    Raises:
+        ValueError: A field that the pages do not know has another value.
+    """
+    free = {field: getattr(config, field) for field in _FREE}
+    usual = asdict(ViTConfig.digits(**free | special))
+    others = [
+        field
+        for field, value in asdict(config).items()
+        if value != usual[field]
+    ]
+    if others:
+        asked = ", ".join(f"{field}={it!r}" for field, it in special.items())
+        raise ValueError(
+            f"{name} must have the config of ViTConfig.digits({asked}), sizes "
+            f"of layers aside, got others in {', '.join(others)}"
+        )
+
+
 def _sent(name: str, model: VisionTransformer, **usual: Any) -> dict[str, Any]:
     """Return a network as a page takes it."""
     require.instance(name, model, VisionTransformer)
-    _check(name, model.config, usual)
+    check_config(name, model.config, **usual)
     sent, data = page_weights(model), digits()
     return sent | {
         "weights": sent["weights"].astype("<f2").tobytes(),
@@ -148,21 +174,6 @@ def _answers(model: VisionTransformer, data: Digits) -> torch.Tensor:
     answers = model.eval()(data.test_images).softmax(dim=-1)
     model.train(training)
     return answers
-
-
-def _check(name: str, config: ViTConfig, special: dict[str, Any]) -> None:
-    free = {field: getattr(config, field) for field in _FREE}
-    usual = asdict(ViTConfig.digits(**free | special))
-    others = [
-        field
-        for field, value in asdict(config).items()
-        if value != usual[field]
-    ]
-    if others:
-        raise ValueError(
-            f"{name} must have the config of ViTConfig.digits, sizes aside, "
-            f"got others in {', '.join(others)}"
-        )
 
 
 def _shown(said: torch.Tensor, labels: torch.Tensor) -> list[int]:

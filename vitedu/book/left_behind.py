@@ -25,6 +25,9 @@ def nothing_left_behind() -> Iterator[list[str]]:
     Yields:
         A list, empty at first; afterwards it names what the code had changed.
     """
+    # The first optimiser imports it, and it replaces `torch.manual_seed`.
+    import torch._dynamo
+
     draws = random.getstate(), np.random.get_state(), torch.get_rng_state()
     settings = {name: get() for name, (get, _) in _SETTINGS.items()}
     rooms = {room: dict(vars(room)) for room in _rooms()}

@@ -6,13 +6,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vitedu import require
+from vitedu.config import BlockConfig
+from vitedu.training.masked_autoencoder import MaskedAutoencoder
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
-Model = TypeVar("Model", Transformer, VisionTransformer)
+_AnyModel = Transformer | VisionTransformer | MaskedAutoencoder
+Model = TypeVar("Model", Transformer, VisionTransformer, MaskedAutoencoder)
 
 # Four bytes of a page for each three numbers of two bytes.
 MOST_NUMBERS = 2_000_000
@@ -26,6 +29,13 @@ _SHARED = (
     "layer_norm_eps",
     "positions",
 )
+_OF_VIT = (
+    *_SHARED,
+    "d_ff",
+    "image_size",
+    "patch_size",
+    "num_classes",
+)
 _FIELDS = {
     Transformer: (
         *_SHARED,
@@ -35,13 +45,8 @@ _FIELDS = {
         "tgt_vocab_size",
         "tgt_pad_id",
     ),
-    VisionTransformer: (
-        *_SHARED,
-        "d_ff",
-        "image_size",
-        "patch_size",
-        "num_classes",
-    ),
+    VisionTransformer: _OF_VIT,
+    MaskedAutoencoder: _OF_VIT,
 }
 
 
@@ -52,10 +57,10 @@ def rounded_to_half(model: Model) -> Model:
     gets: both then give the same answers.
 
     Args:
-        model: A Transformer or a VisionTransformer.
+        model: A Transformer, a VisionTransformer or a MaskedAutoencoder.
 
     Raises:
-        TypeError: `model` is neither.
+        TypeError: `model` is none of them.
         ValueError: A weight that half precision cannot hold: beyond 65,504,
             or no finite number.
     """
@@ -72,9 +77,7 @@ def rounded_to_half(model: Model) -> Model:
     return rounded
 
 
-def page_weights(
-    model: Transformer | VisionTransformer,
-) -> dict[str, Any]:
+def page_weights(model: _AnyModel) -> dict[str, Any]:
     """Return a model as keyword arguments of the explorers that run it.
 
     Dropout is off in the page, as in evaluation.
@@ -85,7 +88,8 @@ def page_weights(
     Returns:
         weights: all numbers in a row, in half precision, shared ones once.
         layout: of each name in the model, ``[where it begins, *shape]``.
-        config: what else of the model the page has to know.
+        config: what else of the model the page has to know; `decoder` is the
+            same of the decoder of a MaskedAutoencoder.
 
     Raises:
         TypeError: `model` is no such model.
@@ -116,26 +120,37 @@ def page_weights(
             f"model must have at most {MOST_NUMBERS} numbers to travel in a "
             f"page, got {count}"
         )
-    head_dim, value_dim = model.config.head_widths
     return {
         "weights": np.concatenate(numbers),
         "layout": {
             name: [starts[id(weight)], *weight.shape]
             for name, weight in parameters.items()
         },
-        "config": {
-            name: getattr(model.config, name) for name in _FIELDS[_kind(model)]
-        }
-        | {"head_dim": head_dim, "value_dim": value_dim},
+        "config": _config(model),
     }
 
 
-def _kind(model: Transformer | VisionTransformer) -> type:
+def _kind(model: _AnyModel) -> type:
     return next(kind for kind in _FIELDS if isinstance(model, kind))
 
 
+def _config(model: _AnyModel) -> dict[str, Any]:
+    config = _facts(model.config, _FIELDS[_kind(model)])
+    if isinstance(model, MaskedAutoencoder):
+        config["decoder"] = _facts(model.decoder_config, (*_SHARED, "d_ff"))
+    return config
+
+
+def _facts(config: BlockConfig, fields: tuple[str, ...]) -> dict[str, Any]:
+    head_dim, value_dim = config.head_widths
+    return {name: getattr(config, name) for name in fields} | {
+        "head_dim": head_dim,
+        "value_dim": value_dim,
+    }
+
+
 def _check_as_configured(
-    model: Transformer | VisionTransformer, parameters: Mapping[str, Tensor]
+    model: _AnyModel, parameters: Mapping[str, Tensor]
 ) -> None:
     """Require the parts that the page knows, and no others."""
     if model.config.later_choices:
@@ -143,8 +158,13 @@ def _check_as_configured(
             "model must have blocks as of 2021, which pages compute, got "
             f"others in {', '.join(model.config.later_choices)}"
         )
+    if isinstance(model, MaskedAutoencoder) and model.normalise_patches:
+        raise ValueError(
+            "model must have normalise_patches=False, since pages show what "
+            "it guesses as pixels, got True"
+        )
     with torch.device("meta"):
-        usual = _kind(model)(model.config).state_dict()
+        usual = _as_configured(model).state_dict()
     found = {name: tuple(weight.shape) for name, weight in parameters.items()}
     expected = {name: tuple(weight.shape) for name, weight in usual.items()}
     if found != expected:
@@ -153,3 +173,16 @@ def _check_as_configured(
             "model must have the weights of its config, got others at "
             f"{', '.join(names)}"
         )
+
+
+def _as_configured(model: _AnyModel) -> nn.Module:
+    """Make another model of the same config."""
+    if not isinstance(model, MaskedAutoencoder):
+        return _kind(model)(model.config)
+    inside = model.decoder_config
+    return MaskedAutoencoder(
+        model.config,
+        decoder_width=inside.d_model,
+        decoder_layers=inside.num_layers,
+        decoder_heads=inside.num_heads,
+    )

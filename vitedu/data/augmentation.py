@@ -1,4 +1,4 @@
-"""Pictures and batches varied at random, by torchvision's transforms."""
+"""Pictures and batches varied at random, mostly by torchvision."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 from torch.utils.data import default_collate
@@ -91,6 +92,67 @@ def mixing_collate(
     require.number("alpha", alpha, above=0)
     mixup = _transforms().MixUp(alpha=alpha, num_classes=num_classes)
     return partial(_mixed, mixup)
+
+
+def random_crops(
+    images: Float[Tensor, "batch channel height width"],
+    *,
+    least: float = 0.4,
+    mirror: bool = True,
+    generator: torch.Generator | None = None,
+) -> Float[Tensor, "batch channel height width"]:
+    """Return a random part of each image, as large as the image was.
+
+    The area of a part is drawn evenly, its shape from 3:4 to 4:3 as far as
+    such a part fits into the image, then its place.
+
+    Args:
+        images: At least one, with pixels of any range.
+        least: Least share of the area, above 0 and at most 1.
+        mirror: Whether parts are mirrored, half of them.
+        generator: What draws; None is PyTorch's own.
+
+    Raises:
+        TypeError, ValueError: Images of other axes, or without pixels or
+            fractions; an argument of another type or out of range.
+
+    Source: Szegedy et al. 2015, section 6.
+    Deviates: One interpolation for the whole batch, linear between pixels.
+    """
+    require.rank("images", images, "batch channel height width")
+    require.floating("images", images)
+    if images.numel() == 0:
+        raise ValueError(
+            f"images must hold pixels, got shape {tuple(images.shape)}"
+        )
+    require.number("least", least, above=0, at_most=1)
+    require.boolean("mirror", mirror)
+    require.instance("generator", generator, torch.Generator, optional=True)
+    draws = torch.rand(5, len(images), generator=generator)
+    area = least + (1 - least) * draws[0]
+    # Shapes are logarithms of width : height, so that 3:4 is as far as 4:3.
+    side = torch.tensor(images.shape[3] / images.shape[2]).log()
+    bounds = torch.tensor([3 / 4, 4 / 3]).log()[:, None]
+    low, high = bounds.clamp(side + area.log(), side - area.log())
+    shape = low + (high - low) * draws[1] - side
+    width, height = (area.log() + shape).div(2), (area.log() - shape).div(2)
+    # Rounding must not lead out of the image.
+    width, height = width.exp().clamp(max=1), height.exp().clamp(max=1)
+    right = (1 - width) * (2 * draws[2] - 1)
+    down = (1 - height) * (2 * draws[3] - 1)
+    if mirror:
+        width = torch.where(draws[4] < 0.5, -width, width)
+    zero = torch.zeros_like(area)
+    matrix = torch.stack([width, zero, right, zero, height, down], dim=1)
+    grid = F.affine_grid(
+        matrix.view(-1, 2, 3).to(images),
+        list(images.shape),
+        align_corners=False,
+    )
+    # Between the centre of a border pixel and the border there is that pixel.
+    return F.grid_sample(
+        images, grid, padding_mode="border", align_corners=False
+    )
 
 
 def _mixed(mixup: Callable, samples: Sequence) -> tuple[Tensor, Tensor]:

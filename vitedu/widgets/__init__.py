@@ -10,6 +10,7 @@ from vitedu.widgets.delete_patches import DeletePatches
 from vitedu.widgets.follow_digit import FollowDigit
 from vitedu.widgets.follow_sentence import FollowSentence
 from vitedu.widgets.head_viewer import HeadViewer
+from vitedu.widgets.hide_and_guess import HideAndGuess
 from vitedu.widgets.how_many_images import HowManyImages
 from vitedu.widgets.mask_editor import MaskEditor
 from vitedu.widgets.model_counter import ModelCounter
@@ -35,6 +36,7 @@ __all__ = [
     "FollowDigit",
     "FollowSentence",
     "HeadViewer",
+    "HideAndGuess",
     "HowManyImages",
     "MaskEditor",
     "ModelCounter",

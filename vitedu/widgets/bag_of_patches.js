@@ -74,6 +74,7 @@ const ORDERS_AT_ONCE = 3;
 // The patches as sixteen buttons. The first that is tapped is taken, the
 // second changes places with it.
 function patchGrid(swap) {
+  const neighbour = inGrid(BAG.across, BAG.across);
   let taken = null;
   let focus = 0;
   let shown = [];
@@ -92,17 +93,10 @@ function patchGrid(swap) {
     if (first !== null && first !== place) swap(first, place);
   }
   function move(event) {
-    const [row, column] = [Math.floor(focus / BAG.across), focus % BAG.across];
-    const last = BAG.across - 1;
-    const to = {
-      ArrowUp: [Math.max(0, row - 1), column],
-      ArrowDown: [Math.min(last, row + 1), column],
-      ArrowLeft: [row, Math.max(0, column - 1)],
-      ArrowRight: [row, Math.min(last, column + 1)],
-    }[event.key];
-    if (!to) return;
+    const next = neighbour(focus, event.key);
+    if (next === undefined) return;
     event.preventDefault();
-    focus = to[0] * BAG.across + to[1];
+    focus = next;
     mark();
     marks[focus].focus({ preventScroll: true });
   }

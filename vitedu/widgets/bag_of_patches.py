@@ -45,6 +45,7 @@ class BagOfPatches(DrawingExplorer):
 
     files = "bag_of_patches"
     parts = (
+        "choosing",
         "later",
         "matrices",
         "digit_picture",

@@ -33,6 +33,20 @@ function inLine(count) {
   };
 }
 
+// The neighbours of marks that stand in rows, `across` in each.
+function inGrid(down, across) {
+  return (index, key) => {
+    const [row, column] = [Math.floor(index / across), index % across];
+    const to = {
+      ArrowUp: [Math.max(0, row - 1), column],
+      ArrowDown: [Math.min(down - 1, row + 1), column],
+      ArrowLeft: [row, Math.max(0, column - 1)],
+      ArrowRight: [row, Math.min(across - 1, column + 1)],
+    }[key];
+    return to && to[0] * across + to[1];
+  };
+}
+
 // There may be thousands of marks; those that stay as they are cost little.
 function markChosen(marks, chosen, tabStop) {
   marks.forEach((mark, index) => {

@@ -41,15 +41,15 @@ function percent(chance) {
 }
 
 // Buttons for images; `names` says what each shows, `marked` which of them get
-// a red frame.
-function sampleButtons({ label, images, names, marked, pick }) {
+// a red frame. `picture` draws what is on a button.
+function sampleButtons({
+  label, images, names, marked, pick, picture = digitPicture,
+}) {
   const buttons = images.map((ink, i) => html("button", {
     type: "button", class: marked[i] ? "sample misread" : "sample",
     "aria-label": names[i], title: names[i], onclick: () => pick(i),
   }));
-  buttons.forEach((root, i) => renew(root, [draft("svg", {
-    viewBox: "0 0 8 8", "aria-hidden": "true",
-  }, ...inkSquares(images[i]))]));
+  buttons.forEach((root, i) => root.append(picture(images[i])));
   const root = html("div", {
     class: "samples", role: "group", "aria-label": label,
   }, ...buttons);
@@ -58,6 +58,12 @@ function sampleButtons({ label, images, names, marked, pick }) {
       put(one, "aria-pressed", String(i === chosen)));
   }
   return { root, update };
+}
+
+function digitPicture(ink) {
+  const root = svg("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" });
+  renew(root, inkSquares(ink));
+  return root;
 }
 
 // The same, where one network misreads some of them.

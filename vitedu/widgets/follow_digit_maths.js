@@ -1,5 +1,5 @@
 // A trained Vision Transformer that reads one digit: what vitedu/vit.py
-// computes, every stage kept.
+// computes, every stage kept. Its layers serve other networks, too.
 
 // Squares of `side` pixels, row by row, flattened.
 function cutPatches({ data, columns }, side) {
@@ -21,20 +21,23 @@ function pixelOf(patch, number, side, across) {
   ];
 }
 
-// `bytes` are the weights in half precision; `layout` and `config` as Python
-// sends them.
-function makeReader(bytes, layout, config) {
-  const { d_model: width, num_layers: layers, num_heads: heads } = config;
-  const { patch_size: side, layer_norm_eps: eps, mean, std } = config;
-  const headDim = width / heads;
+// The numbers of each name in `layout`; `bytes` are weights in half precision.
+function tensorsOf(bytes, layout) {
   const numbers = fromHalf(new Uint16Array(bytes.buffer.slice(
     bytes.byteOffset, bytes.byteOffset + bytes.byteLength)));
-  const tensors = Object.fromEntries(
+  return Object.fromEntries(
     Object.entries(layout).map(([name, [start, ...shape]]) => {
       const size = shape.reduce((a, b) => a * b, 1);
       return [name, numbers.subarray(start, start + size)];
     }),
   );
+}
+
+// Maps, norms and blocks of one width; `stem` is what the names of the blocks
+// begin with.
+function makeLayers(tensors, config, stem = "blocks") {
+  const { d_model: width, num_heads: heads, layer_norm_eps: eps } = config;
+  const headDim = width / heads;
 
   function linear(x, name) {
     const weight = tensors[`${name}.weight`];
@@ -117,8 +120,8 @@ function makeReader(bytes, layout, config) {
     }
   }
 
-  function runBlock(x, block, off) {
-    const name = `blocks.${block}`;
+  function runBlock(x, block, off = []) {
+    const name = `${stem}.${block}`;
     const norm1 = norm(x, `${name}.norm1`);
     const qkv = linear(norm1, `${name}.attn.qkv`);
     const mixed = zeros(x.rows, width);
@@ -145,6 +148,16 @@ function makeReader(bytes, layout, config) {
     return { x, norm1, heads: perHead, mixed, projection, attended, norm2,
       hidden, active, narrowed, out, scale };
   }
+  return { linear, norm, spread, runBlock, headDim };
+}
+
+// `layout` and `config` as Python sends them.
+function makeReader(bytes, layout, config) {
+  const { d_model: width, num_layers: layers, patch_size: side } = config;
+  const { mean, std } = config;
+  const tensors = tensorsOf(bytes, layout);
+  const { linear, norm, spread, runBlock, headDim } =
+    makeLayers(tensors, config);
 
   // What the head of the network would read off each token: chances of the
   // ten digits.
