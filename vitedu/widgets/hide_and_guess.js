@@ -68,8 +68,10 @@ function greyPicture(attributes) {
   const root = html("canvas", { width: side, height: side, ...attributes });
   function update(pixels) {
     const image = new ImageData(side, side);
-    pixels.forEach((pixel, i) => image.data.set(
-      [...new Array(3).fill(255 * (1 - pixel)), 255], 4 * i));
+    pixels.forEach((pixel, i) => {
+      const shade = 255 * (1 - pixel);
+      image.data.set([shade, shade, shade, 255], 4 * i);
+    });
     root.getContext("2d").putImageData(image, 0, 0);
   }
   return { root, update };
