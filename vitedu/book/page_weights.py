@@ -88,8 +88,7 @@ def page_weights(model: _AnyModel) -> dict[str, Any]:
     Returns:
         weights: all numbers in a row, in half precision, shared ones once.
         layout: of each name in the model, ``[where it begins, *shape]``.
-        config: what else of the model the page has to know; `decoder` is the
-            same of the decoder of a MaskedAutoencoder.
+        config: what else of the model the page has to know, decoder included.
 
     Raises:
         TypeError: `model` is no such model.
