@@ -70,8 +70,8 @@ mutants: $(VENV)/.installed-dev ## make each mistake in the library, see it noti
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
 
-student instructor class: $(VENV)/.installed ## editions for teaching
-	$(BIN)/python -m tools.editions $@
+student instructor class: $(VENV)/.installed ## editions for teaching: student LANGUAGE=zh
+	$(BIN)/python -m tools.editions $@ $(LANGUAGE)
 
 times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
 	$(BIN)/python -m tools.time_boxes

@@ -1,11 +1,12 @@
 """Editions of the chapters for a class, made from the same notebooks.
 
     python -m tools.editions student       without solutions, to be filled in
+    python -m tools.editions student zh    the same, with the text in Chinese
     python -m tools.editions instructor    with solutions, notes for teachers
     python -m tools.editions class         a zip with all that students need
 
-They are written into `_build/student`, `_build/instructor` and
-`_build/from-transformer-to-vit.zip`.
+They are written into `_build/student`, `_build/student-zh`,
+`_build/instructor` and `_build/from-transformer-to-vit.zip`.
 """
 
 import copy
@@ -23,11 +24,13 @@ from vitedu_book.teaching import NUMBERED, guide_file, read_guide
 
 from tools.folders import anew
 from tools.reading import sections
+from tools.translated import LANGUAGES, translated, translation_of
 from vitedu.atomic_files import damage_named, write_whole
 
 ROOT = Path(__file__).parent.parent
 SOLUTION = re.compile(
-    r"^```\{admonition\} Solution\n.*?^```\n?", re.MULTILINE | re.DOTALL
+    r"^```\{admonition\} [^\n]*\n:class: dropdown solution\n.*?^```\n?",
+    re.MULTILINE | re.DOTALL,
 )
 EXERCISE = re.compile(NUMBERED, re.MULTILINE)
 SOLVED = re.compile(r"^check\.(\w+)\.must_accept\(", re.MULTILINE)
@@ -176,10 +179,17 @@ def exercises_of(name: str) -> ModuleType:
     return importlib.import_module(f"vitedu.book.exercises.chapter_{name[:2]}")
 
 
-def write(edition: str, folder: Path) -> None:
-    """Write an edition of all chapters into a folder, anew."""
+def write(edition: str, folder: Path, language: str = "en") -> None:
+    """Write an edition of all chapters into a folder, anew.
+
+    Raises:
+        ValueError: The translation of a chapter is not up to date.
+    """
     with anew(folder) as part:
         for name, notebook in chapters().items():
+            if language != "en":
+                there = translation_of(name, language)
+                notebook = translated(notebook, there)
             made = make(edition, name, notebook)
             nbformat.write(made, part / f"{name}.ipynb")
 
@@ -208,15 +218,22 @@ def _files(path: Path) -> list[Path]:
     ]
 
 
-def main(edition: str) -> None:
+def main(edition: str, language: str = "en") -> None:
     """Write one of the editions, and say where it is."""
-    target = ROOT / "_build" / edition
+    others = LANGUAGES if edition == "student" else ()
+    if language not in ("en", *others):
+        raise SystemExit(
+            f"language must be {' or '.join(('en', *others))} for the edition "
+            f"{edition!r}, got {language!r}"
+        )
+    suffix = "" if language == "en" else f"-{language}"
+    target = ROOT / "_build" / f"{edition}{suffix}"
     if edition == "class":
         target = ROOT / "_build" / "from-transformer-to-vit.zip"
         target.parent.mkdir(exist_ok=True)
         pack(target)
     elif edition in ("student", "instructor"):
-        write(edition, target)
+        write(edition, target, language)
     else:
         raise SystemExit(
             f"edition must be student, instructor or class, got {edition!r}"

@@ -142,7 +142,7 @@ def _make_follow() -> FunctionExercise:
         },
         cases={
             "momentum 0.98": inputs(0.98),
-            "momentum 0.5, less than one ever takes": inputs(0.5),
+            "momentum 0.5": inputs(0.5),
             "momentum 0.9": inputs(0.9),
         },
     )

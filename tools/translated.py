@@ -1,0 +1,170 @@
+"""The chapters in another language, from the same notebooks.
+
+    python -m tools.translated       say which cells are missing or stale
+
+`book/zh/NN-name.md` holds the Chinese of a chapter: for each cell of text a
+comment with its id and a digest of its English, then the Chinese. What stands
+under a figure and its description for the blind are cells of their own,
+`id:caption` and `id:alt`. Code stays as it is.
+
+A cell is stale if its English has changed since; times that are measured do
+not count. To bring it up to date, mend the Chinese, then copy the digest that
+this program prints.
+"""
+
+import copy
+import hashlib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+from nbformat import NotebookNode
+
+from tools.reading import FACTS
+from vitedu.atomic_files import damage_named
+
+ROOT = Path(__file__).parent.parent
+LANGUAGES = ("zh",)
+CELL = re.compile(r"^<!-- ([\w:-]+) ([0-9a-f]{8}) -->\n", re.MULTILINE)
+# The times of a chapter, as its first cell has them in Chinese.
+_TIMES = re.compile(r"^\*\d+ 分钟\*.*?运行 \d+ 秒", re.MULTILINE)
+_NUMBERS = re.compile(
+    r"\*(\d+) minutes?\*"
+    r"(?: · (\d+) more in deeper sections)?"
+    r"(?: · (\d+) for exercises)?"
+    r" · runs in (\d+) s"
+)
+_SAID = ("*{} 分钟*", "选读另需 {} 分钟", "练习 {} 分钟", "运行 {} 秒")
+
+
+class Text(NamedTuple):
+    """A text of a notebook that is to be translated.
+
+    Attributes:
+        name: Of the cell, with `:caption` or `:alt` for those of a figure.
+        english: The text.
+    """
+
+    name: str
+    english: str
+
+
+def texts(notebook: NotebookNode) -> Iterator[Text]:
+    """Yield all that is to be translated, in the order of the page."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield Text(cell.id, cell.source)
+            continue
+        if "caption" in cell.metadata:
+            yield Text(f"{cell.id}:caption", cell.metadata.caption)
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+        if alt:
+            yield Text(f"{cell.id}:alt", alt)
+
+
+def digest(english: str) -> str:
+    """Return eight letters that change with a text, its times aside."""
+    timeless = FACTS.sub("", english).strip()
+    return hashlib.sha256(timeless.encode()).hexdigest()[:8]
+
+
+def read(path: Path) -> dict[str, tuple[str, str]]:
+    """Return of each cell of a translation its digest and its text.
+
+    Raises:
+        ValueError: There is no such file, no text of cells, or one cell twice.
+    """
+    with damage_named(path, "translation"):
+        before, *pieces = CELL.split(path.read_text(encoding="utf-8"))
+        if before.strip():
+            raise ValueError(f"{before.strip()[:40]!r} before the first cell")
+        names = pieces[::3]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{twice} twice")
+    return {
+        name: (known, text.strip())
+        for name, known, text in zip(
+            names, pieces[1::3], pieces[2::3], strict=True
+        )
+    }
+
+
+def remarks(
+    notebook: NotebookNode, cells: dict[str, tuple[str, str]]
+) -> list[str]:
+    """Say what is missing, stale or not there in English; each in a line."""
+    found, names = [], set()
+    for name, english in texts(notebook):
+        names.add(name)
+        if name not in cells:
+            found.append(f"{name} is missing, {digest(english)}")
+        elif cells[name][0] != digest(english):
+            found.append(f"{name} is stale, now {digest(english)}")
+    return found + [f"{name} is no cell" for name in cells.keys() - names]
+
+
+def translated(notebook: NotebookNode, path: Path) -> NotebookNode:
+    """Return the notebook with its texts in another language.
+
+    Args:
+        notebook: A chapter; executed or not.
+        path: Of its translation.
+
+    Raises:
+        ValueError: A cell is missing or stale, or one is no cell; a file that
+            is damaged.
+    """
+    cells = read(path)
+    told = remarks(notebook, cells)
+    if told:
+        raise ValueError(f"{path} must be up to date, got: {'; '.join(told)}")
+    edition = copy.deepcopy(notebook)
+    for cell in edition.cells:
+        if cell.cell_type == "markdown":
+            cell.source = _timed(cells[cell.id][1], cell.source)
+            continue
+        if "caption" in cell.metadata:
+            cell.metadata.caption = cells[f"{cell.id}:caption"][1]
+        if f"{cell.id}:alt" in cells:
+            cell.metadata.mystnb.image.alt = cells[f"{cell.id}:alt"][1]
+    return edition
+
+
+def _timed(text: str, english: str) -> str:
+    """Put the times of the English text into its translation."""
+    numbers = _NUMBERS.search(english)
+    if numbers is None:
+        return text
+    parts = zip(_SAID, numbers.groups(), strict=True)
+    said = " · ".join(
+        words.format(number) for words, number in parts if number
+    )
+    return _TIMES.sub(said, text, count=1)
+
+
+def translation_of(name: str, language: str) -> Path:
+    """Return where the translation of a chapter is."""
+    return ROOT / "book" / language / f"{name}.md"
+
+
+def main() -> int:
+    """Print all remarks; return 1 if there is one."""
+    count = 0
+    for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        for language in LANGUAGES:
+            there = translation_of(path.stem, language)
+            told = remarks(notebook, read(there))
+            for remark in told:
+                print(f"{there.relative_to(ROOT)}: {remark}")
+            count += len(told)
+    print(f"{count} cells to bring up to date")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
