@@ -9,7 +9,7 @@ reads the result file. What the network makes of the images is kept in
     python -m benchmarks.fine_tuning
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -139,14 +139,18 @@ def drawn() -> VisionTransformer:
 
 
 @torch.no_grad()
-def features(model: VisionTransformer, images: Tensor) -> Tensor:
+def features(model: VisionTransformer, batches: Iterable[Tensor]) -> Tensor:
     """Return what each block knows of an image: (image, block, read, d_model).
 
     The two reads are those of `READS`, before any norm.
+
+    Args:
+        model: The network.
+        batches: Images in the form that it takes.
     """
     found = []
-    for some in images.split(50):
-        blocks = model.layer_features(as_photographs(some))
+    for some in batches:
+        blocks = model.layer_features(some)
         reads = [(x[:, 0], x[:, 1:].mean(1)) for x in blocks]
         pairs = [torch.stack(pair, 1) for pair in reads]
         found.append(torch.stack(pairs, 1))
@@ -226,7 +230,8 @@ def kept(kind: str, part: str) -> Tensor:
         if kind == "tokens":
             found = entering(images)
         else:
-            found = features(start() if kind == "trained" else drawn(), images)
+            model = start() if kind == "trained" else drawn()
+            found = features(model, map(as_photographs, images.split(50)))
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, save({"found": found}))
     return load_file(path)["found"]

@@ -25,6 +25,7 @@ from benchmarks.fine_tuning import (
     READS,
     STRENGTHS,
     clothes,
+    features,
     few,
     images_of,
     learn,
@@ -178,22 +179,12 @@ def distilled(seed: int, steps: int, **changes: float) -> SelfDistillation:
     return model
 
 
-@torch.no_grad()
-def features(model: VisionTransformer, part: str) -> Tensor:
-    """Return what each block knows: (image, block, read, d_model)."""
-    found = []
-    for some in standardised(images_of(part)).split(500):
-        reads = [
-            torch.stack([x[:, 0], x[:, 1:].mean(1)], 1)
-            for x in model.layer_features(some)
-        ]
-        found.append(torch.stack(reads, 1))
-    return torch.cat(found)
-
-
 def frozen_runs(model: VisionTransformer) -> list[dict]:
     """Choose and test linear maps on the features of a network."""
-    known = {part: features(model, part) for part in ("train", "test")}
+    known = {
+        part: features(model, standardised(images_of(part)).split(500))
+        for part in ("train", "test")
+    }
 
     def right(settings: tuple, labels: int, draw: int, part: str) -> int:
         block, read, strength = settings

@@ -1751,6 +1751,11 @@ CALLS = {
         weight_decay=(0.1, number(at_least=0)),
         after=(None, not_a(type, type(None))),
     ),
+    "training.parameter_groups.adamw": call(
+        parameter_groups.adamw,
+        model=(VIT_MODEL, not_a()),
+        config=(RECIPE, not_a()),
+    ),
     "training.parameter_groups.parameter_groups": call(
         parameter_groups.parameter_groups,
         model=(VIT_MODEL, not_a()),

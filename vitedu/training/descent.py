@@ -3,12 +3,11 @@
 from collections.abc import Callable
 
 from torch import Tensor, nn
-from torch.optim import AdamW
 from torch.optim.lr_scheduler import OneCycleLR
 
 from vitedu import require
 from vitedu.config import TrainConfig
-from vitedu.training.parameter_groups import parameter_groups
+from vitedu.training.parameter_groups import adamw
 
 
 def minimise(
@@ -49,16 +48,7 @@ def minimise(
         learning_rate=learning_rate,
         weight_decay=weight_decay,
     )
-    if not any(x.requires_grad for x in model.parameters()):
-        raise ValueError(
-            "model must have a parameter that requires a gradient, got a "
-            f"{type(model).__name__} without"
-        )
-    device = next(model.parameters()).device.type
-    optimizer = AdamW(
-        parameter_groups(model, config),
-        fused=device in ("cpu", "cuda", "mps", "xpu"),
-    )
+    optimizer = adamw(model, config)
     schedule = OneCycleLR(
         optimizer, learning_rate, num_steps, pct_start=config.warmup
     )

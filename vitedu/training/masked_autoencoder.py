@@ -148,7 +148,8 @@ class MaskedAutoencoder(nn.Module):
         self._check_images(images)
         self._check_hidden(images, hidden)
         seen = (~hidden).nonzero()[:, 1].view(len(images), -1, 1)
-        return self.decode(self.encode(images, seen), seen)
+        with require.inputs.checked():
+            return self.decode(self.encode(images, seen), seen)
 
     def encode(
         self,
@@ -162,8 +163,9 @@ class MaskedAutoencoder(nn.Module):
             seen: Numbers of the patches that are seen, each once, in the
                 order in which their tokens are to stand.
         """
-        self._check_images(images)
-        self._check_seen(seen, len(images))
+        if require.inputs.unchecked:
+            self._check_images(images)
+            self._check_seen(seen, len(images))
         encoder, prefix = self.encoder, self.config.num_prefix_tokens
         first, patches = encoder.embed(images).tensor_split([prefix], dim=1)
         x = torch.cat([first, patches.take_along_dim(seen, dim=1)], dim=1)
@@ -184,15 +186,8 @@ class MaskedAutoencoder(nn.Module):
             seen: What it got.
         """
         prefix = self.config.num_prefix_tokens
-        require.tokens(
-            "tokens", tokens, self.config.d_model, self.decoder_embed
-        )
-        self._check_seen(seen, len(tokens))
-        if tokens.shape[1] != prefix + seen.shape[1]:
-            raise ValueError(
-                f"tokens must be {prefix} and one for each of the "
-                f"{seen.shape[1]} seen, got {tokens.shape[1]}"
-            )
+        if require.inputs.unchecked:
+            self._check_tokens(tokens, seen)
         x = self.decoder_embed(tokens)
         first, patches = x.tensor_split([prefix], dim=1)
         everywhere = self.mask_token.expand(
@@ -260,6 +255,18 @@ class MaskedAutoencoder(nn.Module):
         require.dtype_of("images", images, self.decoder_pred)
         if len(images) == 0:
             raise ValueError("images must be at least 1, got none")
+
+    def _check_tokens(self, tokens: Tensor, seen: Tensor) -> None:
+        prefix = self.config.num_prefix_tokens
+        require.tokens(
+            "tokens", tokens, self.config.d_model, self.decoder_embed
+        )
+        self._check_seen(seen, len(tokens))
+        if tokens.shape[1] != prefix + seen.shape[1]:
+            raise ValueError(
+                f"tokens must be {prefix} and one for each of the "
+                f"{seen.shape[1]} seen, got {tokens.shape[1]}"
+            )
 
     def _check_seen(self, seen: Tensor, batch: int) -> None:
         require.rank("seen", seen, "batch patch 1")

@@ -3,6 +3,7 @@
 import re
 
 from torch import nn
+from torch.optim import AdamW
 
 from vitedu import require
 from vitedu.config import TrainConfig
@@ -12,6 +13,30 @@ from vitedu.config import TrainConfig
 _NO_MAP = re.compile(r"_token$|pos_embed|position_(embed|bias)|positions\.")
 _BEFORE_BLOCKS = re.compile(r"\w+_token$|pos_embed|patch_embed")
 _BLOCK = re.compile(r"blocks\.(\d+)\.")
+_FUSED = ("cpu", "cuda", "mps", "xpu")
+
+
+def adamw(model: nn.Module, config: TrainConfig) -> AdamW:
+    """Return the optimiser of a model, in one kernel where there is one.
+
+    Args:
+        model: See `parameter_groups`.
+        config: The recipe.
+
+    Raises:
+        TypeError: An argument of another type.
+        ValueError: A model with nothing to train; what `parameter_groups`
+            refuses.
+    """
+    groups = parameter_groups(model, config)
+    parameters = list(model.parameters())
+    if not any(parameter.requires_grad for parameter in parameters):
+        kind = type(model).__name__
+        raise ValueError(
+            "model must have a parameter that requires a gradient, got a "
+            f"{kind} with {len(parameters)} parameters and none that does"
+        )
+    return AdamW(groups, fused=parameters[0].device.type in _FUSED)
 
 
 def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW
 from torch.optim.lr_scheduler import OneCycleLR
 from torch.utils.data import DataLoader
 
@@ -25,12 +24,11 @@ from vitedu.training.distributed import (
     get_world_size,
     once_for_all,
 )
-from vitedu.training.parameter_groups import parameter_groups
+from vitedu.training.parameter_groups import adamw
 from vitedu.training.randomness import Randomness
 
 _PLAIN = bool | int | float | str | tuple | type(None)
 _SHOWN, _LONGEST = 5, 100  # differences in a message, letters of each
-_FUSED = ("cpu", "cuda", "mps", "xpu")
 
 
 @dataclass
@@ -118,15 +116,13 @@ class TrainState:
                 "warmup must cover more than one step, got "
                 f"{config.warmup} of {self.num_steps} steps"
             )
-        _require_something_to_train(model)
+        self.optimizer = adamw(model, config)
+        self._rates = [group["lr"] for group in self.optimizer.param_groups]
         self.model, self.loader, self.config = model, loader, config
         self.keep_best, self.best = keep_best, None
         self.history, self.part = History(), Part()
         self.device = next(model.parameters()).device
         self.randomness = Randomness(loader, self.device)
-        groups = parameter_groups(model, config)
-        self._rates = [group["lr"] for group in groups]
-        self.optimizer = AdamW(groups, fused=self.device.type in _FUSED)
         self.scheduler = self._one_cycle(steps_done=0)
 
     def keep_if_best(self) -> None:
@@ -295,16 +291,6 @@ def _length(loader: DataLoader) -> int:
     if count == 0:
         raise ValueError("loader must hold at least one batch, got 0")
     return count
-
-
-def _require_something_to_train(model: nn.Module) -> None:
-    parameters = list(model.parameters())
-    if not any(parameter.requires_grad for parameter in parameters):
-        kind = type(model).__name__
-        raise ValueError(
-            "model must have a parameter that requires a gradient, got a "
-            f"{kind} with {len(parameters)} parameters and none that does"
-        )
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
