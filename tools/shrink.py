@@ -110,7 +110,8 @@ def shrink(site: Path) -> None:
     # The theme leaves a template of its own in that folder.
     pages = {
         page: lighter(without_inline_scripts(page.read_text("utf-8"), static))
-        for page in {*site.rglob("*.html")} - {*static.rglob("*.html")}
+        for page in files_of(site)
+        if page.suffix == ".html" and not page.is_relative_to(static)
     }
     used = read_site(pages.values(), static)
     link_joined_sheets(pages, static, used)
@@ -135,12 +136,22 @@ def shrink(site: Path) -> None:
 def state(site: Path) -> str:
     """Return a digest of this program and of what lies where in a site."""
     digest = hashlib.sha256(Path(__file__).read_bytes())
-    for path in sorted(site.rglob("*")):
-        if path.is_file() and path.name != STAMP:
+    for path in files_of(site):
+        if path.name != STAMP:
             name, about = path.relative_to(site), path.stat()
             line = f"{name} {about.st_size} {about.st_mtime_ns}\n"
             digest.update(line.encode())
     return digest.hexdigest()
+
+
+def files_of(site: Path) -> list[Path]:
+    """Return the files of a site, less those of a site within it."""
+    others = [stamp.parent for stamp in site.glob(f"*/{STAMP}")]
+    return [
+        path
+        for path in sorted(site.rglob("*"))
+        if path.is_file() and not any(map(path.is_relative_to, others))
+    ]
 
 
 def write(path: Path, text: str) -> None:

@@ -33,6 +33,39 @@ addEventListener("click", ({ target }) => {
   if (panel && target.closest("a[href^='#']")) panel.hidePopover();
 });
 
+// Another language shows the same page, at the same place. Who has chosen one
+// gets it on every page.
+addEventListener("DOMContentLoaded", () => {
+  "use strict";
+
+  const KEPT = "language";
+  const links = [...document.querySelectorAll("a.language")];
+  let chosen = null;
+  try { chosen = localStorage.getItem(KEPT); } catch { /* not allowed */ }
+  const wanted = links.find(({ hreflang }) => hreflang === chosen);
+  if (wanted) location.replace(wanted.href + location.hash);
+
+  // Where the address leads if that is in sight, or else the section that is
+  // being read; none at the top of a page.
+  function place() {
+    const top = (part) => part.getBoundingClientRect().top;
+    const name = location.hash.slice(1);
+    const named = name && document.getElementById(name);
+    if (named && Math.abs(top(named)) < innerHeight) return location.hash;
+    const read = [...document.querySelectorAll("main section[id]")]
+      .findLast((part) => top(part) < innerHeight / 3);
+    return scrollY > 0 && read ? `#${read.id}` : "";
+  }
+  for (const link of links) {
+    link.addEventListener("click", () => {
+      try {
+        localStorage.setItem(KEPT, link.hreflang);
+      } catch { /* then it is forgotten */ }
+      link.hash = place();
+    });
+  }
+});
+
 // Excerpts of what was found are fetched, which a browser forbids on disk.
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;

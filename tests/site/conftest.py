@@ -70,6 +70,11 @@ def build(root: Path) -> str:
     log = done.stdout + done.stderr
     assert done.returncode == 0, log
     shrink(root / "_build" / "html")
+    command = [sys.executable, "-m", "tools.site_in", "zh"]
+    done = subprocess.run(
+        command, cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
     return log
 
 

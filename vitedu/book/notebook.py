@@ -15,6 +15,7 @@ import matplotlib_inline.backend_inline as inline
 import numpy as np
 import torch
 from IPython import get_ipython
+from IPython.core.formatters import DisplayFormatter
 from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
@@ -22,6 +23,8 @@ from vitedu import require
 from vitedu.book import plots
 from vitedu.book.choices import check_choices, choice_box
 from vitedu.book.figures import drawing
+from vitedu.book.outputs import shown_in
+from vitedu.book.phrases import Phrases, phrases_of
 from vitedu.training.devices import choose_device
 
 _FOLDED = "What comes next unfolds when you have chosen."
@@ -31,7 +34,7 @@ _SHOW = "Show the answer"
 _LOOSEST, _ROUNDING = 0.3, 1e-3
 
 
-def set_up(seed: int = 0, device: str = "cpu") -> None:
+def set_up(seed: int = 0, device: str = "cpu", language: str = "en") -> None:
     """Make a chapter's numbers and figures the same on every run.
 
     Seeds Python, NumPy and PyTorch, and sets the book's look. PyTorch gets
@@ -43,10 +46,12 @@ def set_up(seed: int = 0, device: str = "cpu") -> None:
         device: Where tensors and models are made from now on: "cpu", "cuda",
             "mps", or "auto", see `vitedu.training.devices.choose_device`.
             Only on the CPU are the numbers those of the book.
+        language: In which guesses, claims, tables, figures, hints and checks
+            speak: "en", or "zh" for Chinese.
 
     Raises:
         TypeError, ValueError: `seed` is no such integer; there is no such
-            device.
+            device or language.
 
     Deviates: Nothing in this book was run on a graphics card. Tests follow
         every tensor through the models, forward and backward, as if it lay on
@@ -56,6 +61,8 @@ def set_up(seed: int = 0, device: str = "cpu") -> None:
     require.integer("seed", seed, at_least=0)
     if seed >= 2**32:
         raise ValueError(f"seed must be below 2**32, got {seed}")
+    require.instance("language", language, str)
+    say = None if language == "en" else phrases_of(language)
     chosen = choose_device(device)
     # None rather than the CPU: a default that is set costs time in each call.
     torch.set_default_device(None if chosen.type == "cpu" else chosen)
@@ -68,6 +75,24 @@ def set_up(seed: int = 0, device: str = "cpu") -> None:
     if (shell := get_ipython()) is not None:
         formatters = shell.display_formatter.formatters
         formatters["image/svg+xml"].for_type(Figure, _shown)
+        _speak(shell.display_formatter, say)
+
+
+def _speak(formatter: DisplayFormatter, say: Phrases | None) -> None:
+    """Have what the book shows say its words in another language."""
+    usual = type(formatter).format
+
+    def format_(obj: Any, *args: Any, **options: Any) -> tuple[dict, dict]:
+        data, about = usual(formatter, obj, *args, **options)
+        ours = type(obj).__module__.startswith(__package__)
+        if ours or isinstance(obj, Figure):
+            data = shown_in(data, say)
+        return data, about
+
+    if say is None:
+        vars(formatter).pop("format", None)
+    else:
+        formatter.format = format_
 
 
 def is_live() -> bool:

@@ -2,15 +2,23 @@
 // script, in the same module.
 
 const SVG = "http://www.w3.org/2000/svg";
+// What an edition in another language shows in the place of a word that is
+// the name of something, too; its build fills this in.
+const PHRASES = new Map();
+const SPOKEN = new Set(["alt", "aria-label", "title"]);
 let lastId = 0;
+
+function phrased(text) {
+  return PHRASES.get(text) ?? text;
+}
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "text") node.textContent = value;
-    else node.setAttribute(name, value);
+    else if (name === "text") node.textContent = phrased(value);
+    else node.setAttribute(name, SPOKEN.has(name) ? phrased(value) : value);
   }
-  node.append(...children);
+  node.append(...children.map(phrased));
   return node;
 }
 
@@ -24,7 +32,8 @@ function svg(tag, attributes = {}, ...children) {
 
 // A text that stays as it is costs the browser nothing.
 function write(node, text) {
-  if (node.textContent !== String(text)) node.textContent = text;
+  const words = phrased(text);
+  if (node.textContent !== String(words)) node.textContent = words;
 }
 
 // Nor does an attribute.
@@ -94,7 +103,7 @@ function change(node, before, now) {
   }
   for (const name of Object.keys(now)) {
     if (now[name] === before[name]) continue;
-    if (name === "text") node.textContent = now.text;
+    if (name === "text") node.textContent = phrased(now.text);
     else node.setAttribute(name, now[name]);
   }
 }
@@ -401,7 +410,8 @@ function superscript(integer) {
 // The words of a sentence around its numbers: "{n} keys", {n: 4} -> "4 keys".
 // Of the digits, 8 alone begins like a vowel.
 function sentence(template, values) {
-  return template.replace(/\{(\w+)\}/g, (_, key) => values[key])
+  return phrased(template)
+    .replace(/\{(\w+)\}/g, (_, key) => phrased(values[key]))
     .replace(/\b([aA]) (?=8\b)/g, "$1n ");
 }
 

@@ -176,7 +176,7 @@ function render({ model, el }) {
     put(curves, "aria-label", named);
     const compared = isDone ? sentence(WORDS.areas, {
       areas: ORDERS.map((name) =>
-        `${WORDS.order[name]} ${areas[name].toFixed(2)}`).join(", "),
+        `${phrased(WORDS.order[name])} ${areas[name].toFixed(2)}`).join(", "),
     }) : WORDS.waiting;
     put(frame.root, "aria-busy", String(!isDone));
     frame.read(`${said} ${compared}`, { speak: speak && isDone });

@@ -14,7 +14,7 @@ from .written import CELL, SOURCE, change_text, parts
 
 UNNAMED, SOLUTION = "Code", "The solution's code"
 _SOLVES = re.compile(r"^check\.\w+\.must_accept\(", re.MULTILINE)
-_COUNTED = re.compile(r",? \d+ lines?$")
+COUNTED = re.compile(r",? \d+ lines?$")
 # MyST-NB's line is a box with two titles, one of which its style sheet hides.
 _LINE = re.compile(
     r'<details class="admonition hide ([^"]*)">\s*'
@@ -43,7 +43,7 @@ def name(app: Sphinx, doctree: nodes.document) -> None:
         said = cell["prompt_show"]
         if "{type}" in said:
             said = SOLUTION if _SOLVES.search(code) else UNNAMED
-        cell["prompt_show"] = f"{_COUNTED.sub('', said)}, {_lines(code)}"
+        cell["prompt_show"] = f"{COUNTED.sub('', said)}, {_lines(code)}"
 
 
 def _lines(code: str) -> str:

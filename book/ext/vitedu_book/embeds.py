@@ -40,6 +40,9 @@ def write_pages(app: Sphinx, exception: Exception | None) -> None:
             text = app.builder.templates.render(
                 "embed.html",
                 {
+                    "language": (app.config.language or "en").replace(
+                        "_", "-"
+                    ),
                     "policy": policy_tag(app, f"{FOLDER}/{name}"),
                     "book": app.config.html_theme_options["logo"]["text"],
                     "title": app.env.titles[docname].astext(),

@@ -22,6 +22,8 @@ from sphinx.config import Config
 from sphinx.environment import CONFIG_OK
 from sphinx.errors import ConfigError
 
+from .languages import translations
+
 HEADERS = Path(__file__).parents[2] / "hosting" / "_headers"
 REPOSITORY = re.compile(r"https://(github|gitlab)\.com/[\w.-]+/[\w.-]+/?")
 
@@ -151,12 +153,14 @@ def write_map(app: Sphinx, exception: Exception | None) -> None:
     locations = "\n".join(
         f"<url><loc>{escape(page)}</loc></url>" for page in pages
     )
+    maps = [f"{address}sitemap.xml"]
+    maps += [f"{address}{name}/sitemap.xml" for name in translations(app)]
+    lines = "".join(f"Sitemap: {one}\n" for one in maps)
     texts = {
         "sitemap.xml": '<?xml version="1.0" encoding="utf-8"?>\n'
         '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
         f"{locations}\n</urlset>\n",
-        "robots.txt": f"User-agent: *\nDisallow:\n\n"
-        f"Sitemap: {address}sitemap.xml\n",
+        "robots.txt": f"User-agent: *\nDisallow:\n\n{lines}",
     }
     for name, text in texts.items():
         path = Path(app.outdir, name)

@@ -121,7 +121,7 @@ def chapter_of(section: str) -> int:
 
 def is_deeper(section: str) -> bool:
     """Tell whether a section goes deeper than the main line."""
-    return section.partition("#")[2].startswith(f"{anchor_of(DEEPER)}-")
+    return section.partition("#")[2].startswith(f"{anchor_of(DEEPER[0])}-")
 
 
 def read_paths(root: Path) -> Paths:

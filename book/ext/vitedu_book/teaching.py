@@ -33,13 +33,25 @@ KINDS = {
     "explain the curve": "The failure gallery. Something went wrong here, and "
     "the picture shows it. Say what it was.",
 }
-# How the title of a section begins that can be left out.
-DEEPER = "Deeper: "
+# What other languages call a kind -> its name.
+CALLED = {
+    "预测": "predict",
+    "写出来": "write it",
+    "找错": "debug it",
+    "解释曲线": "explain the curve",
+}
+# How the title of a section begins that can be left out, in each language.
+DEEPER = ("Deeper: ", "选读：")
+# A heading of an edition in another language -> the English one, of which it
+# has the address (languages.py).
+ENGLISH: dict[str, str] = {}
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 # How an exercise begins in a notebook; the group is its number.
-NUMBERED = r"^\*\*Exercise (\d+\.\d+): "
-EXERCISE = re.compile(rf"{NUMBERED}([^*]+)\.\*\* (.+)$", re.MULTILINE)
-NAMED = re.compile(r"Exercise (\d+)\.(\d+): ")
+NUMBERED = r"^\*\*(?:Exercise|练习) (\d+\.\d+)(?:: |：)"
+EXERCISE = re.compile(
+    rf"{NUMBERED}([^*]+?)(?:\.\*\* |\*\*。)(.+)$", re.MULTILINE
+)
+NAMED = re.compile(r"(?:Exercise|练习) (\d+)\.(\d+)(?:: |：)")
 
 
 class BadGuide(SphinxError):
@@ -114,12 +126,14 @@ def _bullets(texts: list[str], indent: str) -> str:
 
 def anchor_of(heading: str) -> str:
     """Return the name of a heading in the address of its page."""
-    return make_id(re.sub(r"[`*$]", "", heading))
+    english = ENGLISH.get(heading, heading)
+    return make_id(re.sub(r"[`*$]", "", english))
 
 
 def slug(heading: str) -> str:
     """Return the name of a heading in links of MyST."""
-    return re.sub(r"[^\w\- ]", "", heading.lower().replace(" ", "-"))
+    english = ENGLISH.get(heading, heading)
+    return re.sub(r"[^\w\- ]", "", english.lower().replace(" ", "-"))
 
 
 def exercises_by_kind(paths: list[Path]) -> str:
@@ -132,7 +146,8 @@ def exercises_by_kind(paths: list[Path]) -> str:
     for path in paths:
         text = prose(path)
         title = text.partition("\n")[0].partition(". ")[2]
-        for number, kind, ask in EXERCISE.findall(text):
+        for number, called, ask in EXERCISE.findall(text):
+            kind = CALLED.get(called, called)
             if kind not in found:
                 raise BadGuide(f"{path.name}: exercise {number} is {kind!r}")
             anchor = number.replace(".", "-")
@@ -149,8 +164,8 @@ def exercises_by_kind(paths: list[Path]) -> str:
 
 def _asked(text: str) -> str:
     """Return the sentence that asks, or the first one."""
-    sentences = re.split(r"(?<=[.?]) ", text)
-    asking = (s for s in sentences if re.match(r".+\?$|Write [`a]", s))
+    sentences = re.split(r"(?<=[.?]) |(?<=[。？])", text)
+    asking = (s for s in sentences if re.match(r".+[?？]$|Write [`a]|请写", s))
     return next(asking, sentences[0])
 
 

@@ -180,7 +180,7 @@ def _make_turning_hands() -> FunctionExercise:
             _table(twice, right)
         ),
         "the cosines have the right pace only if they share it with their "
-        "sines; now the sine is the faster one by half.": (
+        "sines; now the two of a pair have different paces.": (
             _table(twice, next_column)
         ),
         "your exponent is half as large as it should be: that is a table "

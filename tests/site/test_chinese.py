@@ -1,0 +1,167 @@
+"""The site in Chinese: the same places, in other words, with nothing left."""
+
+import html
+import re
+
+import pytest
+from accessibility import faults
+from pages import PAGES, ROOT, start_explorers
+from playwright.sync_api import expect
+from test_pages import (
+    PHONE,
+    expect_explorers,
+    expect_no_jump,
+    expect_nothing_wider_than_the_phone,
+    unfold,
+)
+
+CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
+# Written from docstrings, or from what others have written.
+ENGLISH = ("book/api/", "book/references", "book/third-party")
+SECTION = re.compile(r'<section\b[^>]*\bid="([^"]+)"')
+CLAIM = re.compile(r'\bid="((?:claim|rung|exercise)-[^"]+)"')
+# Code, the titles of papers, and the headwords of the glossary.
+HIDDEN = re.compile(
+    r"<head>.*?</head>|<(pre|code|script|style|math|cite|dt)\b.*?</\1>"
+    r'|<div [^>]*class="citation-list">.*?</section>',
+    re.DOTALL,
+)
+WORDS = re.compile(r"(?:\b[A-Za-z][a-z']+,? ){3}[a-z]{2,}\b")
+GLUE = re.compile(r"\b(?:the|is|are|was|of|to|with|you|it|what|not|in)\b")
+# What einops says, and otter, and the check of a class whose pages are so.
+PROGRAMS = ("Shape mismatch", "height must be", "could not be", "5.1: that is")
+
+
+def sentences(texts):
+    """Return those that are in English, with the names that numbers have."""
+    plain = [html.unescape(" ".join(text.split())) for text in texts]
+    return [
+        text
+        for text in plain
+        if WORDS.search(text)
+        and GLUE.search(text)
+        and not re.search("[\u4e00-\u9fff]", text)
+        and not text.startswith(PROGRAMS)
+        and not re.search(r"URL:|doi:|\d{4}\.$", text)
+    ]
+
+
+@pytest.fixture(scope="session")
+def chinese(site):
+    """Return the folder of the Chinese site."""
+    folder = site.folder / "zh"
+    assert (folder / "index.html").is_file(), site.build_log[-3000:]
+    return folder
+
+
+def read(folder, page):
+    return (folder / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_place_has_its_english_address(site, chinese, page):
+    english, other = (read(folder, page) for folder in (site.folder, chinese))
+    assert '<html lang="zh-CN"' in other
+    for pattern in (SECTION, CLAIM):
+        assert pattern.findall(other) == pattern.findall(english)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_sentence_is_left_in_english(chinese, page):
+    if page.startswith(ENGLISH):
+        pytest.skip("in English")
+    text = HIDDEN.sub(" ", read(chinese, page))
+    said = re.findall(r">([^<>]+)<", text) + re.findall(
+        r'\b(?:alt|aria-label|title|placeholder)="([^"]+)"', text
+    )
+    assert sentences(said) == []
+
+
+def read_from(page, place):
+    """Scroll to a place until what is laid out on the way moves it no more."""
+    part, top = page.locator(place), None
+    while (now := part.evaluate("part => part.getBoundingClientRect().y")) != (
+        top
+    ):
+        part.evaluate("part => part.scrollIntoView({ behavior: 'instant' })")
+        page.wait_for_timeout(200)
+        top = now
+
+
+def test_the_switch_leads_to_the_same_place_and_is_remembered(open_page):
+    page = open_page("chapters/05-multi-head-attention.html")
+    place = "#two-heads-computed-by-hand"
+    page.goto(page.url + place)
+    expect(page.locator(place)).to_be_in_viewport()
+    link = page.get_by_role("link", name="中文", exact=True)
+    assert link.get_attribute("lang") == "zh-Hans"
+    link.click()
+    expect(page).to_have_url(re.compile(rf"/zh/chapters/05-.*{place}$"))
+    heading = page.get_by_role("heading", name="两个头，用手算")
+    expect(heading).to_be_in_viewport()
+    # Who comes back to the book gets it in the language that was chosen.
+    english = page.url.replace("/zh/", "/").partition("#")[0]
+    page.goto(f"{english}#exercises")
+    expect(page).to_have_url(re.compile(r"/zh/chapters/05-.*#exercises$"))
+    # Without an address, it is the section that is being read.
+    page.goto(page.url.partition("#")[0])
+    read_from(page, "#take-one-head-out")
+    page.get_by_role("link", name="English", exact=True).click()
+    expect(page).to_have_url(f"{english}#take-one-head-out")
+    page.reload()
+    expect(page).to_have_url(f"{english}#take-one-head-out")
+
+
+def test_the_search_finds_words_that_no_space_divides(open_page):
+    page = open_page("zh/search.html?q=残差流")
+    results = page.locator("#search-results li a")
+    expect(results.first).to_be_visible()
+    assert "残差、归一化与前馈网络" in " ".join(results.all_text_contents())
+    page.goto(page.url.partition("?")[0] + "?q=梯度之海")
+    expect(page.locator("#search-results li")).to_have_count(0)
+
+
+def test_a_line_has_35_to_40_signs(open_page):
+    page = open_page("zh/chapters/05-multi-head-attention.html")
+    line = page.locator("#two-heads-computed-by-hand > p").first
+    width, size = line.evaluate(
+        "p => [p.clientWidth, parseFloat(getComputedStyle(p).fontSize)]"
+    )
+    assert 35 <= width / size <= 40
+
+
+@pytest.mark.parametrize("path", CHAPTERS)
+def test_explorers_speak_chinese(open_page, path):
+    page = open_page(f"zh/{path}")
+    start_explorers(page)
+    expect_explorers(page)
+    for explorer in page.locator(".vitedu-explorer").all():
+        for kind in ("button", "p", "label", "th", "text"):
+            said = explorer.locator(kind).all_text_contents()
+            assert sentences(said) == []
+        assert re.search(
+            "[\u4e00-\u9fff]", explorer.get_attribute("aria-label")
+        )
+
+
+@pytest.mark.parametrize(
+    "path", ["book/index.html", *CHAPTERS[2::7], "book/glossary.html"]
+)
+def test_a_page_on_a_phone_in_the_dark(open_page, path):
+    page = open_page(
+        f"zh/{path}", from_disk=True, color_scheme="dark", **PHONE
+    )
+    expect_explorers(page)
+    expect_no_jump(page)
+    unfold(page)
+    expect_nothing_wider_than_the_phone(page)
+    assert faults(page) == []
+
+
+def test_quizzes_for_learning_platforms_are_in_chinese(chinese):
+    names = {path.stem for path in ROOT.glob("book/quizzes/*.yml")}
+    files = {path.stem for path in chinese.glob("quizzes/*.gift")}
+    assert files == names
+    text = read(chinese, "quizzes/03-scaled-dot-product-attention.gift")
+    assert "权重加起来等于 1，所以总会混合一些" in text
+    assert sentences(re.split("[{}~=#\n]", text)) == []

@@ -1,0 +1,204 @@
+"""What the book says in Chinese: phrases, and the outputs that hold them."""
+
+import html
+import json
+import re
+
+import pytest
+from chapter_files import ROOT
+
+from vitedu.book.choices import choice_box
+from vitedu.book.grading import Hints, Verdict
+from vitedu.book.notebook import _Entry, table
+from vitedu.book.outputs import lines_in, shown_in
+from vitedu.book.phrases import Phrases, phrases_of
+
+SAY = Phrases(
+    {
+        "{1} of {2} are right.": "{2} 个里有 {1} 个对。",
+        "{1} of {2} lines": "共 {2} 行中的 {1} 行",
+        "loss": "损失",
+        "no mask": "没有掩码",
+        "two heads": "两个头",
+        "a long title of a figure": "一幅图的长标题",
+        "{case}: {message}": "{case}：{message}",
+        "`{name}` is missing on axis {1}.": "轴 {1} 上缺 `{name}`。",
+        "{what} were {other}": "{what} 是 {other}",
+        "it passes all of {cases}.": "全部通过：{cases}。",
+        "it stops: {error}": "中断了：{error}",
+        "Right:": "正确：",
+        "Show hint {1}": "提示 {1}",
+        "Use `q @ k`.": "用 `q @ k`。",
+        "by hand": "手写的",
+        "of vitedu": "库里的",
+        "outputs": "输出",
+        "(largest difference {1})": "（最大差 {1}）",
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        ("3 of 1,024 are right.", "1,024 个里有 3 个对。"),
+        ("  loss\t", "  损失\t"),
+        ("no mask: `q` is missing on axis 2.", "没有掩码：轴 2 上缺 `q`。"),
+        ("`q` were `k`", "`q` 是 `k`"),
+        (
+            "it passes all of no mask, two heads.",
+            "全部通过：没有掩码、两个头。",
+        ),
+        ("3 of 4 are right. loss", "3 of 4 are right. loss"),
+        (
+            "3 of 4 are right. 1 of 4 are right.",
+            "4 个里有 3 个对。4 个里有 1 个对。",
+        ),
+        (
+            "it stops: mat1 and mat2 shapes differ",
+            "中断了：mat1 and mat2 shapes differ",
+        ),
+        # Words that are no phrase make no sentence.
+        ("`q` were sorted on one axis", "`q` were sorted on one axis"),
+        ("some case: some message", "some case: some message"),
+        ("12", "12"),
+        ("", ""),
+    ],
+)
+def test_a_phrase_is_said_in_the_other_language(english, chinese):
+    assert SAY(english) == chinese
+
+
+def test_what_is_not_known_is_remembered_without_its_numbers():
+    say = Phrases({"loss": "损失"})
+    for text in ("loss", "17", "step 3 of 5", "step 4 of 5", "%"):
+        say(text)
+    assert say.missed == ["step {1} of {2}"]
+
+
+def test_a_translation_has_the_same_places():
+    with pytest.raises(ValueError, match=r"'\{1\} a' .* got 'b'"):
+        Phrases({"{1} a": "b"})
+
+
+def test_of_two_files_the_first_counts_and_a_damaged_one_is_named(tmp_path):
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    one.write_text('{"a b": "甲"}', encoding="utf-8")
+    two.write_text('{"a b": "乙", "c d": "丙"}', encoding="utf-8")
+    say = Phrases.read([one, two])
+    assert (say("a b"), say("c d")) == ("甲", "丙")
+    for wrong in ('{"a b": "甲"', '["a b"]', '{"a b": 1}'):
+        two.write_text(wrong, encoding="utf-8")
+        with pytest.raises(ValueError, match=r"table of phrases.*two\.json"):
+            Phrases.read([one, two])
+
+
+def test_there_are_phrases_in_chinese_only():
+    assert phrases_of("zh")("write your answer into the cell first.") == (
+        "先把答案写进单元格。"
+    )
+    for wrong in ("fr", "../zh", ""):
+        with pytest.raises(ValueError, match=f"'zh'.*got '{wrong}'"):
+            phrases_of(wrong)
+    with pytest.raises(TypeError, match="language"):
+        phrases_of(3)
+
+
+def shown(thing):
+    data = {"text/plain": repr(thing), "text/html": thing._repr_html_()}
+    return shown_in(data, SAY)["text/html"]
+
+
+def test_verdicts_and_hints_speak_with_their_code_and_their_folds():
+    said = shown(Verdict(True, "no mask: `q` is missing on axis 2."))
+    assert "<strong>正确：</strong> 没有掩码：轴 2 上缺 <code>q</code>" in said
+    said = shown(Hints(("loss", "Use `q @ k`.")))
+    assert "<summary>提示 2</summary><p>用 <code>q @ k</code>。</p>" in said
+    assert "<p>损失</p>" in said
+
+
+def test_a_claim_keeps_its_number_and_knows_where_it_stands():
+    entry = {
+        "name": "a",
+        "statement": "3 of 4 are right.",
+        "shown": "3",
+        "at": 0,
+        "value": 3,
+        "unit": "",
+    }
+    said = shown(_Entry("claim", entry["statement"], entry))
+    [data] = re.findall(r'data-claim=["\'](.*?)["\'] ?(?=id|>)', said)
+    found = json.loads(html.unescape(data))
+    assert found["statement"] == "4 个里有 3 个对。"
+    assert found["statement"][found["at"] :].startswith("3 个对")
+    page = _Entry("claim", entry["statement"], entry)._repr_html_()
+    with pytest.raises(ValueError, match=r"must hold '3', got '全对。'"):
+        shown_in({"text/html": page}, lambda text: "全对。")
+
+
+def test_a_rung_is_said_in_its_parts():
+    entry = {"name": "a", "lower": "by hand", "upper": "of vitedu"}
+    entry |= {"compares": "outputs", "difference": 0.0, "tolerance": 0.0}
+    sentence = "by hand = of vitedu (largest difference 2e-15)"
+    said = shown(_Entry("rung", sentence, entry))
+    assert said.endswith(">手写的 = 库里的（最大差 2e-15）</p>")
+    assert html.unescape(said).count("输出") == 1
+
+
+def test_a_guess_stays_a_guess():
+    box = choice_box(
+        "vitedu-predict",
+        "loss",
+        "no mask",
+        {"two heads": "loss", "7": "x"},
+        "7",
+    )
+    said = shown_in({"text/html": box}, SAY)["text/html"]
+    assert "<span>损失</span> 没有掩码</legend>" in said
+    assert said.count("<input") == box.count("<input") == 2
+    assert "两个头</label>" in said
+    assert "data-right" in said
+
+
+def test_the_cells_of_a_table_are_said_and_nothing_else_in_markdown():
+    rows = table(["loss", "a | b"], [["no mask", 0.5], ["`x_1`", 2]])
+    data = {"text/markdown": rows._repr_markdown_(), "text/plain": repr(rows)}
+    lines = shown_in(data, SAY)["text/markdown"].split("\n")
+    assert lines[0] == "| 损失 | a \\| b |"
+    assert lines[2:] == ["| 没有掩码 | 0.5 |", "| \\`x\\_1\\` | 2 |"]
+    code = {"text/markdown": "`loss`\n```python\nloss\n```"}
+    assert shown_in(code, SAY) == code
+
+
+def test_printed_lines_are_said_one_by_one():
+    assert lines_in("loss\nno  mask\n\n x = 1\n", SAY) == (
+        "损失\n没有掩码\n\n x = 1\n"
+    )
+    assert shown_in({"text/plain": "loss"}, SAY) == {"text/plain": "损失"}
+
+
+def test_labels_are_said_and_lines_of_one_are_joined():
+    line = '<text transform="translate({} {})" font-size="10">{}</text>'
+    drawing = (
+        '<svg><text x="1" y="2">loss</text>'
+        + line.format(40, 10, "a long title")
+        + line.format(43, 22, "of a figure")
+        + line.format(40, 80, "x = 1")
+        + "</svg>"
+    )
+    said = shown_in({"image/svg+xml": drawing}, SAY)["image/svg+xml"]
+    assert '<text x="1" y="2">损失</text>' in said
+    first, second = re.findall(
+        r'<text x="([\d.]+)" y="\d+" font-size="10" '
+        r'text-anchor="middle">([^<]+)</text>',
+        said,
+    )
+    assert first[1] + second[1] == "一幅图的长标题"
+    # About the middle that the English lines had.
+    assert first[0] == second[0]
+    assert abs(float(first[0]) - 70) < 2
+    assert line.format(40, 80, "x = 1") in said
+
+
+def test_every_table_of_the_book_can_be_read():
+    for path in ROOT.glob("book/zh/phrases/**/*.json"):
+        assert Phrases.read([path]), path
