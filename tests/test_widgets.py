@@ -669,7 +669,11 @@ def test_a_script_is_a_module(name, tmp_path):
 
 
 # A whole network, and words for each of its stages.
-LARGE = {"FollowDigit": 32_000, "FollowSentence": 34_500}
+LARGE = {
+    "FollowDigit": 32_000,
+    "FollowSentence": 34_500,
+    "ReverseTrainer": 20_500,
+}
 
 
 @pytest.mark.parametrize("name", widgets.__all__)

@@ -1190,6 +1190,7 @@ CALLS = {
         notebook.set_up,
         seed=(0, size(at_least=0, below=2**32)),
         device=("cpu", choice("cpu", "cuda", "mps", "auto")),
+        language=("zh", choice("en", "zh")),
     ),
     "book.notebook.claim": call(
         notebook.claim,
@@ -1976,6 +1977,8 @@ INSIDE = "the inside of what is listed"
 EXEMPT = {
     "require": "the rules themselves; see test_require",
     "book.choices": "see test_notebook, which asks through predict",
+    "book.phrases": "of any text; see test_phrases",
+    "book.outputs": "of any output; see test_phrases",
     "book.grading": "judges any answer; see test_grading",
     "book.properties": "describes any result; see test_properties",
     "book.comparing": "of any result; see test_properties",
