@@ -34,12 +34,14 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.ins
 	$(BIN)/pip install --quiet -c constraints.txt -r requirements-dev.txt
 	@touch $@
 
-book: $(VENV)/.installed ## set up, execute the chapters, build the site
+book: $(VENV)/.installed ## set up, execute the chapters, build both sites
 	$(BIN)/python -m tools.executed
 	$(BIN)/jupyter-book build -W .
 	$(BIN)/python -m tools.shrink $(SITE)
+	$(BIN)/python -m tools.site_in zh
 	@echo
-	@echo "The book is in $(SITE). Open it with:  make serve"
+	@echo "The book is in $(SITE), in Chinese in $(SITE)/zh." \
+	  "Open it with:  make serve"
 	@echo "or from disk:  file://$(CURDIR)/$(SITE)/index.html"
 
 serve: book ## serve the site at http://127.0.0.1:8000/
@@ -85,15 +87,15 @@ new-explorer: $(VENV)/.installed-dev ## write a skeleton: NAME=its_name
 new-module: $(VENV)/.installed-dev ## write a skeleton: NAME=data.words WORDS="..."
 	$(BIN)/python -m tools.new module "$$NAME" "$$WORDS"
 
-handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF
+handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF: handout LANGUAGE=zh
 	$(BIN)/python -m tools.ensure_browser
-	$(BIN)/python -m tools.handout
+	$(BIN)/python -m tools.handout $(LANGUAGE)
 
-epub: book ## make an e-book of the book
-	$(BIN)/python -m tools.epub
+epub: book ## make an e-book of the book: epub LANGUAGE=zh
+	$(BIN)/python -m tools.epub $(LANGUAGE)
 
-slides: book ## build the site, then write a deck for each chapter
-	$(BIN)/python -m tools.slides $(SITE)
+slides: book ## build the site, then write a deck for each chapter: slides LANGUAGE=zh
+	$(BIN)/python -m tools.slides $(LANGUAGE)
 
 bench: book $(VENV)/.installed-dev ## measure speed and weight: BENCH=--quick for less
 	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt

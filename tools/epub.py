@@ -1,13 +1,15 @@
-"""Make an e-book of the built site: python -m tools.epub
+"""Make an e-book of the built site: python -m tools.epub [LANGUAGE]
 
-It is an EPUB 3, written into `_build/from-transformer-to-vit.epub`. Formulas
-are MathML, figures are those of the site; nothing in it runs.
+It is an EPUB 3, written into `_build/from-transformer-to-vit.epub`, that of
+the site in Chinese into `_build/from-transformer-to-vit-zh.epub`. Formulas are
+MathML, figures are those of the site; nothing in it runs.
 """
 
 import html
 import io
 import mimetypes
 import re
+import sys
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,10 +18,10 @@ from uuid import NAMESPACE_URL, uuid5
 from bs4 import Tag
 
 from tools import paper
+from tools.translated import saying, site_of, target
 from vitedu.atomic_files import write_whole
 
-TARGET = paper.ROOT / "_build" / "from-transformer-to-vit.epub"
-TITLE = "From Transformer to ViT"
+BOOK = "from-transformer-to-vit.epub"
 KEPT = {
     *("alt", "class", "colspan", "height", "href", "id", "rowspan", "scope"),
     *("src", "start", "style", "title", "type", "width"),
@@ -41,7 +43,8 @@ CONTAINER = """<?xml version="1.0" encoding="utf-8"?>
 PAGE = """<?xml version="1.0" encoding="utf-8"?>
 <!DOCTYPE html>
 <html xmlns="http://www.w3.org/1999/xhtml"
-    xmlns:epub="http://www.idpf.org/2007/ops" lang="en" xml:lang="en">
+    xmlns:epub="http://www.idpf.org/2007/ops"
+    lang="{language}" xml:lang="{language}">
 <head>
 <title>{title}</title>
 <link rel="stylesheet" type="text/css" href="style.css"/>
@@ -53,13 +56,13 @@ PAGE = """<?xml version="1.0" encoding="utf-8"?>
 """
 PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0"
-    unique-identifier="id" xml:lang="en">
+    unique-identifier="id" xml:lang="{language}">
   <metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
     <dc:identifier id="id">urn:uuid:{identifier}</dc:identifier>
     <dc:title>{title}</dc:title>
-    <dc:language>en</dc:language>
-    <dc:creator>The authors of {title}</dc:creator>
-    <dc:rights>Text and figures: CC BY 4.0. Code: MIT.</dc:rights>
+    <dc:language>{language}</dc:language>
+    <dc:creator>{authors}</dc:creator>
+    <dc:rights>{rights}</dc:rights>
     <meta property="dcterms:modified">{modified}</meta>
   </metadata>
   <manifest>
@@ -72,45 +75,55 @@ PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
 """
 
 
-def main() -> None:
+def main(language: str = "") -> None:
     """Write the e-book, and say where it is."""
-    TARGET.parent.mkdir(exist_ok=True)
+    path = target(BOOK, language)
+    path.parent.mkdir(exist_ok=True)
     pages = [page for _, pages in paper.contents() for page in pages]
-    write_whole(TARGET, pack(paper.SITE, pages))
-    print(f"The e-book is {TARGET.relative_to(paper.ROOT)}")
+    write_whole(path, pack(site_of(language), pages, language))
+    print(f"The e-book is {path.relative_to(paper.ROOT)}")
 
 
-def pack(site: Path, pages: list[str]) -> bytes:
+def pack(site: Path, pages: list[str], language: str = "") -> bytes:
     """Return an EPUB of pages of the site.
 
     Args:
         site: The folder of the built site.
         pages: Pages as in `_toc.yml`, such as `chapters/04-masking`. Links
             to other pages of the site become plain words.
+        language: Of the site.
 
     Raises:
         FileNotFoundError: The site has no such page, or a page no such image.
     """
-    sections = {page: paper.read(site, page) for page in pages}
+    say = saying(language)
+    sections = {page: paper.read(site, page, say) for page in pages}
     for section in sections.values():
         _write_out_machines(section)
     titles = {page: paper.title(text) for page, text in sections.items()}
     files = {
-        "nav.xhtml": _navigation(titles).encode(),
+        "nav.xhtml": _navigation(titles, language).encode(),
         "style.css": _style(site).encode(),
     }
     for page, section in sections.items():
         paper.link(section, page, lambda *where: _address(titles, *where))
         files.update(_images(section, site / page))
         _make_plain(section)
-        text = PAGE.format(title=html.escape(titles[page]), body=section)
+        text = _page(titles[page], section, language)
         files[_name(page)] = text.encode()
-    files["package.opf"] = _package(files, [*map(_name, pages)]).encode()
+    order = [_name(page) for page in pages]
+    files["package.opf"] = _package(files, order, language).encode()
     return _zipped(files)
 
 
+def _page(title: str, body: object, language: str) -> str:
+    return PAGE.format(
+        title=html.escape(title), body=body, language=language or "en"
+    )
+
+
 def _name(page: str) -> str:
-    return f"{Path(page).stem}.xhtml"
+    return f"{paper.name(page)}.xhtml"
 
 
 def _address(titles: dict[str, str], page: str, place: str) -> str | None:
@@ -174,24 +187,27 @@ def _style(site: Path) -> str:
     return "\n".join([own, *LIGHT.findall(colours)])
 
 
-def _navigation(titles: dict[str, str]) -> str:
-    parts = []
+def _navigation(titles: dict[str, str], language: str) -> str:
+    say = saying(language)
+    parts, title = [], say("Contents")
     for caption, pages in paper.contents():
         lines = "".join(
             f'<li><a href="{_name(page)}">{html.escape(titles[page])}</a></li>'
             for page in pages
             if page in titles
         )
-        named = f"<li><span>{html.escape(caption)}</span><ol>{lines}</ol></li>"
+        words = html.escape(say(caption))
+        named = f"<li><span>{words}</span><ol>{lines}</ol></li>"
         parts.append(named if caption and lines else lines)
     body = (
-        '<nav epub:type="toc" id="toc"><h1>Contents</h1>'
+        f'<nav epub:type="toc" id="toc"><h1>{title}</h1>'
         f"<ol>{''.join(parts)}</ol></nav>"
     )
-    return PAGE.format(title="Contents", body=body)
+    return _page(title, body, language)
 
 
-def _package(files: dict[str, bytes], order: list[str]) -> str:
+def _package(files: dict[str, bytes], order: list[str], language: str) -> str:
+    say = saying(language)
     numbers = {name: f"file-{n}" for n, name in enumerate(files)}
     manifest = [
         f'    <item id="{numbers[name]}" href="{name}" '
@@ -203,8 +219,11 @@ def _package(files: dict[str, bytes], order: list[str]) -> str:
         for name in [order[0], "nav.xhtml", *order[1:]]
     ]
     return PACKAGE.format(
-        identifier=uuid5(NAMESPACE_URL, "from-transformer-to-vit"),
-        title=TITLE,
+        identifier=uuid5(NAMESPACE_URL, target(BOOK, language).stem),
+        title=say("From Transformer to ViT"),
+        language=language or "en",
+        authors=say("The authors of From Transformer to ViT"),
+        rights=say("Text and figures: CC BY 4.0. Code: MIT."),
         modified=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         manifest="\n".join(manifest),
         spine="\n".join(spine),
@@ -238,4 +257,4 @@ def _zipped(files: dict[str, bytes]) -> bytes:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -1,7 +1,8 @@
-"""Print the built site: python -m tools.handout
+"""Print the built site: python -m tools.handout [LANGUAGE]
 
-Writes into `_build/handout` one PDF a chapter and one of the whole book. Each
-chapter has its own page numbers; its links to other chapters are plain words.
+Writes into `_build/handout` one PDF a chapter and one of the whole book, or
+into `_build/handout-zh` those of the site in Chinese. Each chapter has its own
+page numbers; its links to other chapters are plain words.
 """
 
 import html
@@ -15,18 +16,20 @@ from playwright.sync_api import Browser, sync_playwright
 from pypdf import PdfReader
 
 from tools import ensure_browser, paper
+from tools.translated import saying, site_of, target
 from vitedu.atomic_files import write_whole
+from vitedu.book.outputs import Say
 
-TARGET = paper.ROOT / "_build" / "handout"
 BOOK = "from-transformer-to-vit.pdf"
 
 
-def main() -> None:
+def main(language: str = "") -> None:
     """Print every chapter and the book, and say where they are."""
+    site, folder = site_of(language), target("handout", language)
     path = ensure_browser.find()
     if path is None:
         sys.exit("No Chromium was found: python -m tools.ensure_browser")
-    TARGET.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         # The sandbox of Chromium does not start for root in a container.
         browser = playwright.chromium.launch(
@@ -35,42 +38,50 @@ def main() -> None:
         for _, pages in paper.contents():
             for page in pages:
                 if page.startswith("chapters/"):
-                    content = chapter(browser, paper.SITE, page)
-                    write_whole(TARGET / f"{Path(page).stem}.pdf", content)
-        write_whole(TARGET / BOOK, book(browser, paper.SITE))
+                    content = chapter(browser, site, page, language)
+                    write_whole(folder / f"{paper.name(page)}.pdf", content)
+        write_whole(folder / BOOK, book(browser, site, language))
         browser.close()
-    print(f"The handouts are in {TARGET.relative_to(paper.ROOT)}")
+    print(f"The handouts are in {folder.relative_to(paper.ROOT)}")
 
 
-def chapter(browser: Browser, site: Path, page: str) -> bytes:
+def chapter(
+    browser: Browser, site: Path, page: str, language: str = ""
+) -> bytes:
     """Print one chapter.
 
     Args:
         browser: A running Chromium.
         site: The folder of the built site.
         page: A page as in `_toc.yml`, such as `chapters/04-masking`.
+        language: Of the site.
 
     Raises:
         FileNotFoundError: The site has no such page.
     """
-    return _print(browser, document(site, sections(site, [page])))
+    texts = sections(site, [page], language)
+    return _print(browser, document(site, texts, language=language))
 
 
-def book(browser: Browser, site: Path) -> bytes:
+def book(browser: Browser, site: Path, language: str = "") -> bytes:
     """Print all pages as one book, with a table of contents.
 
     It is printed twice: the first time tells on which page a chapter begins.
     """
     pages = [page for _, pages in paper.contents() for page in pages]
-    texts = sections(site, pages)
-    first = _print(browser, document(site, texts, _contents(texts, {})))
-    contents = _contents(texts, _starts(first))
-    return _print(browser, document(site, texts, contents))
+    texts = sections(site, pages, language)
+    say = saying(language)
+    contents = _contents(texts, {}, say)
+    first = _print(browser, document(site, texts, contents, language))
+    contents = _contents(texts, _starts(first), say)
+    return _print(browser, document(site, texts, contents, language))
 
 
-def sections(site: Path, pages: list[str]) -> dict[str, Tag]:
+def sections(
+    site: Path, pages: list[str], language: str = ""
+) -> dict[str, Tag]:
     """Return the texts of pages, by the name that links between them use."""
-    names = {page: Path(page).stem for page in pages}
+    names = {page: paper.name(page) for page in pages}
 
     def address(page: str, place: str) -> str | None:
         if page not in names:
@@ -79,7 +90,7 @@ def sections(site: Path, pages: list[str]) -> dict[str, Tag]:
 
     found = {}
     for page, name in names.items():
-        section = found[name] = paper.read(site, page)
+        section = found[name] = paper.read(site, page, saying(language))
         paper.link(section, page, address)
         for element in section.select("[id]"):
             element["id"] = f"{name}--{element['id']}"
@@ -89,23 +100,26 @@ def sections(site: Path, pages: list[str]) -> dict[str, Tag]:
     return found
 
 
-def document(site: Path, texts: dict[str, Tag], contents: str = "") -> str:
+def document(
+    site: Path, texts: dict[str, Tag], contents: str = "", language: str = ""
+) -> str:
     """Return one page of HTML that holds the texts, ready to be printed.
 
     Args:
         site: The folder of the built site, for its styles.
         texts: What `sections` returns.
         contents: A table of contents, to stand behind the first text.
+        language: Of the texts.
     """
     first, *others = texts.values()
-    title = f"{paper.title(first)} (From Transformer to ViT)"
-    if others:
-        title = paper.title(first)
+    title = paper.title(first)
+    if not others:
+        title += f" · {saying(language)('From Transformer to ViT')}"
     heads = "".join(map(_running_head, texts, texts.values()))
     parts = [first, contents, *others]
     return (
-        '<!DOCTYPE html><html lang="en" data-theme="light"><head>'
-        f'<meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f'<!DOCTYPE html><html lang="{language or "en"}" data-theme="light">'
+        f'<head><meta charset="utf-8"><title>{html.escape(title)}</title>'
         f"{_styles(site)}<style>{heads}</style></head>"
         '<body><div class="bd-content"><article class="bd-article">'
         f"{''.join(map(str, parts))}</article></div></body></html>"
@@ -134,17 +148,18 @@ def _running_head(name: str, section: Tag) -> str:
     )
 
 
-def _contents(texts: dict[str, Tag], starts: dict[str, int]) -> str:
+def _contents(texts: dict[str, Tag], starts: dict[str, int], say: Say) -> str:
     lines = []
     for caption, pages in paper.contents()[1:]:
-        lines.append(f"<h2>{html.escape(caption)}</h2>")
-        for name in (Path(page).stem for page in pages):
+        lines.append(f"<h2>{html.escape(say(caption))}</h2>")
+        for name in map(paper.name, pages):
             words = html.escape(paper.title(texts[name]))
             lines.append(
                 f'<p><a href="#{name}">{words}</a> '
                 f"<span>{starts.get(name, '')}</span></p>"
             )
-    return f'<nav class="pages"><h1>Contents</h1>{"".join(lines)}</nav>'
+    title = say("Contents")
+    return f'<nav class="pages"><h1>{title}</h1>{"".join(lines)}</nav>'
 
 
 def _starts(content: bytes) -> dict[str, int]:
@@ -173,4 +188,4 @@ def _print(browser: Browser, text: str) -> bytes:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

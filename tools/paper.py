@@ -15,9 +15,11 @@ from pathlib import Path
 import yaml
 from bs4 import BeautifulSoup, Tag
 from vitedu_book.deeper import unfold
+from vitedu_book.teaching import NAMED
+
+from vitedu.book.outputs import Say
 
 ROOT = Path(__file__).parent.parent
-SITE = ROOT / "_build" / "html"
 VIEW = 'script[type$="widget-view+json"]'
 DROPPED = (
     "a.headerlink",
@@ -29,7 +31,8 @@ DROPPED = (
     ".vitedu-show",
     ".tick-cards",
 )
-EXERCISE = re.compile(r"Exercise (\d+\.\d+)")
+# How the verdict on an answer that is missing or wrong begins.
+NOT_YET = ("Not yet", "还不对")
 
 
 def contents() -> list[tuple[str, list[str]]]:
@@ -47,12 +50,18 @@ def contents() -> list[tuple[str, list[str]]]:
     return parts
 
 
-def read(site: Path, page: str) -> Tag:
+def name(page: str) -> str:
+    """Return what no other page is called: `04-masking`, `teach-index`."""
+    return (page.partition("/")[2] or page).replace("/", "-")
+
+
+def read(site: Path, page: str, say: Say = str) -> Tag:
     """Return the section that is the whole text of a page, ready for paper.
 
     Args:
         site: The folder of the built site.
         page: A page as in `_toc.yml`, such as `chapters/04-masking`.
+        say: Says what is added in the language of the site.
 
     Raises:
         FileNotFoundError: The site has no such page.
@@ -73,8 +82,9 @@ def read(site: Path, page: str) -> Tag:
         for element in section.select(selector):
             element.decompose()
     for view in section.select(VIEW):
-        note = '<p class="explorer">The site has an explorer here.</p>'
-        view.find_parent(class_="cell").replace_with(_html(note))
+        note = _html('<p class="explorer"></p>')
+        note.string = say("The site has an explorer here.")
+        view.find_parent(class_="cell").replace_with(note)
     for grid in section.select(".sd-container-fluid"):
         grid.replace_with(*map(_flattened, grid.select(".sd-card")))
     for tick in section.select("button.tick"):
@@ -85,7 +95,7 @@ def read(site: Path, page: str) -> Tag:
             caption.decompose()
     for image in section.select("img"):
         del image["loading"]  # nobody scrolls to it
-    _put_answers_last(section)
+    _put_answers_last(section, say)
     return section
 
 
@@ -149,34 +159,39 @@ def _flattened(card: Tag) -> Tag:
     cover = card.select_one("a.sd-stretched-link")
     heading = card.select_one(".sd-card-title").get_text().strip()
     text = card.select_one(".sd-card-text").decode_contents()
-    flat = _html(f"<p><a></a>. {text}</p>")
+    flat = _html(f"<p><strong><a></a></strong> {text}</p>")
     flat.a["href"], flat.a.string = cover["href"], heading
     return flat
 
 
-def _put_answers_last(section: Tag) -> None:
+def _put_answers_last(section: Tag, say: Say) -> None:
     parts = {
-        "Guesses": [*_asked(section, "predict")],
-        **_taken_from_exercises(section),
-        "Five questions": [*_asked(section, "quiz")],
+        "Guesses": [*_asked(section, "predict", say)],
+        **_taken_from_exercises(section, say),
+        "Five questions": [*_asked(section, "quiz", say)],
     }
     if not any(parts.values()):
         return
     if introduction := section.select_one("#five-questions > p"):
-        introduction.string = "The answers stand at the end of the chapter."
-    last = _html('<section id="answers"><h2>Answers</h2></section>')
+        introduction.string = say(
+            "The answers stand at the end of the chapter."
+        )
+    title = say("Answers")
+    last = _html(f'<section id="answers"><h2>{title}</h2></section>')
     for name, entries in parts.items():
         if entries:
-            last.append(_html(f"<h3>{name}</h3>"))
+            last.append(_html(f"<h3>{say(name)}</h3>"))
             last.extend(entries)
     section.append(last)
 
 
-def _asked(section: Tag, kind: str) -> Iterator[Tag]:
+def _asked(section: Tag, kind: str, say: Say) -> Iterator[Tag]:
     """Make lists of the boxes of a kind; yield the answers to each."""
     for number, box in enumerate(section.select(f".vitedu-{kind}"), 1):
         label = f"{kind}-{number}"
-        name = f"Guess {number}." if kind == "predict" else f"{number}."
+        name = f"{number}."
+        if kind == "predict":
+            name = say(f"Guess {number}.")
         box.legend.span.decompose()
         for words in box.select("label"):
             words.input.decompose()
@@ -185,11 +200,11 @@ def _asked(section: Tag, kind: str) -> Iterator[Tag]:
             f"{name}</a></p>{_listed(box.select('label'))}</div>"
         )
         asked.p.extend([*box.legend.contents])
-        yield _answered(box, label, name)
+        yield _answered(box, label, name, say)
         box.replace_with(asked)
 
 
-def _answered(box: Tag, label: str, name: str) -> Tag:
+def _answered(box: Tag, label: str, name: str, say: Say) -> Tag:
     said = box.select(".vitedu-answers > p")
     right = box.select_one(".vitedu-answers [data-right]")
     for words in said:
@@ -197,10 +212,11 @@ def _answered(box: Tag, label: str, name: str) -> Tag:
         # The same for all options: where to read again.
         if words is not right and words.a:
             words.a.decompose()
+    letter = "abcdef"[said.index(right)]
     return _html(
         f'<div class="answer" id="{label}-answer">'
         f'<p><a href="#{label}">{name}</a> '
-        f"{'abcdef'[said.index(right)]} is right.</p>{_listed(said)}</div>"
+        f"{say(f'Option {letter} is right.')}</p>{_listed(said)}</div>"
     )
 
 
@@ -211,25 +227,24 @@ def _listed(entries: list[Tag]) -> str:
     return f'<ol type="a">{"".join(lines)}</ol>'
 
 
-def _taken_from_exercises(section: Tag) -> dict[str, list[Tag]]:
+def _taken_from_exercises(section: Tag, say: Say) -> dict[str, list[Tag]]:
     """Take hints and solutions out of a chapter, and leave links to them."""
     taken = {"Hints": [], "Solutions": []}
     number = ""
     for element in section.select("section#exercises > *"):
-        found = EXERCISE.match(element.get_text().strip())
-        if found:
-            number = found[1]
+        if found := NAMED.match(element.get_text().strip()):
+            number = ".".join(found.groups())
             element["id"] = f"exercise-{number}"
         if element.select_one("details > summary"):
             hints = _html("<div><ol></ol></div>")
             hints.ol.extend([*element.select("details > p")])
             for hint in hints.select("ol > p"):
                 hint.name = "li"
-            taken["Hints"].append(_of_exercise(hints, number, "hints"))
-            element.replace_with(_links(number))
+            taken["Hints"].append(_of_exercise(hints, number, "hints", say))
+            element.replace_with(_links(number, say))
         elif "solution" in element.get("class", []):
             element.select_one(".admonition-title").decompose()
-            answer = _of_exercise(element.extract(), number, "solution")
+            answer = _of_exercise(element.extract(), number, "solution", say)
             taken["Solutions"].append(answer)
         elif "tag_hide-cell" in element.get("class", []):
             taken["Solutions"].append(element.extract())
@@ -238,22 +253,23 @@ def _taken_from_exercises(section: Tag) -> dict[str, list[Tag]]:
     return taken
 
 
-def _links(number: str) -> Tag:
-    return _html(
-        f'<p><a href="#exercise-{number}-hints">Hints</a> and '
+def _links(number: str, say: Say) -> Tag:
+    said = say(
+        f'<a href="#exercise-{number}-hints">Hints</a> and '
         f'<a href="#exercise-{number}-solution">solution</a> '
-        "stand at the end of the chapter.</p>"
+        "stand at the end of the chapter."
     )
+    return _html(f"<p>{said}</p>")
 
 
-def _of_exercise(element: Tag, number: str, what: str) -> Tag:
+def _of_exercise(element: Tag, number: str, what: str, say: Say) -> Tag:
     element["class"], element["id"] = "answer", f"exercise-{number}-{what}"
-    back = f'<a href="#exercise-{number}">Exercise {number}</a>'
+    back = f'<a href="#exercise-{number}">{say(f"Exercise {number}")}</a>'
     element.insert(0, _html(f"<p>{back}</p>"))
     return element
 
 
 def _drop_empty_verdict(cell: Tag) -> None:
     output = cell.select_one(".cell_output")
-    if output and output.get_text().strip().startswith("Not yet"):
+    if output and output.get_text().strip().startswith(NOT_YET):
         output.decompose()

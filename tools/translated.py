@@ -17,17 +17,23 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import nbformat
 from nbformat import NotebookNode
+from vitedu_book.languages import NAMES
+from vitedu_book.teaching import LISTS, guide_file, read_guide
 
 from tools.reading import FACTS
 from vitedu.atomic_files import damage_named
+from vitedu.book.outputs import Say
+from vitedu.book.phrases import phrases_of
 
 ROOT = Path(__file__).parent.parent
-LANGUAGES = ("zh",)
+LANGUAGES = (*NAMES,)
+ENGLISH = ("", "en")
 CELL = re.compile(r"^<!-- ([\w:-]+) ([0-9a-f]{8}) -->\n", re.MULTILINE)
 # The times of a chapter, as its first cell has them in Chinese.
 _TIMES = re.compile(r"^\*\d+ 分钟\*.*?运行 \d+ 秒", re.MULTILINE)
@@ -149,6 +155,57 @@ def _timed(text: str, english: str) -> str:
 def translation_of(name: str, language: str) -> Path:
     """Return where the translation of a chapter is."""
     return ROOT / "book" / language / f"{name}.md"
+
+
+def target(name: str, language: str) -> Path:
+    """Return where an edition is written, such as `_build/slides-zh`."""
+    path = ROOT / "_build" / name
+    if language in ENGLISH:
+        return path
+    return path.with_stem(f"{path.stem}-{language}")
+
+
+def site_of(language: str) -> Path:
+    """Return the folder of the built site in a language."""
+    site = ROOT / "_build" / "html"
+    return site if language in ENGLISH else site / language
+
+
+@cache
+def saying(language: str) -> Say:
+    """Return what says a phrase of a program in a language.
+
+    It raises a ValueError that names the phrase, if no table has it.
+
+    Raises:
+        ValueError: There are no tables of phrases in this language.
+    """
+    if language in ENGLISH:
+        return str
+    phrases = phrases_of(language)
+
+    def say(english: str) -> str:
+        said = phrases(english)
+        if phrases.missed:
+            raise ValueError(
+                f"book/{language}/phrases must have a phrase for "
+                f"{phrases.missed.pop()!r}"
+            )
+        return said
+
+    return say
+
+
+def guide_to(name: str, say: Say) -> dict:
+    """Return the guide to a chapter in a language, its headings in English.
+
+    Raises:
+        BadGuide: The file is no guide.
+        ValueError: A sentence of it is not translated.
+    """
+    guide = read_guide(guide_file(ROOT / "chapters" / name))
+    said = {title: say(text) for title, text in guide["say"].items()}
+    return {"say": said} | {part: [*map(say, guide[part])] for part in LISTS}
 
 
 def main() -> int:

@@ -160,6 +160,7 @@ def test_the_whole_book_is_packed_in_order():
     pages = [page for _, pages in paper.contents() for page in pages]
     assert pages[0] == "book/index"
     assert pages == sorted(set(pages), key=pages.index)
+    assert len({paper.name(page) for page in pages}) == len(pages)
     chapters = sorted(p.stem for p in paper.ROOT.glob("chapters/*.ipynb"))
     assert [Path(p).stem for p in pages if "chapters/" in p] == chapters
 
@@ -171,3 +172,21 @@ def test_the_paths_stand_unfolded_under_their_times(site):
     assert len(titles) == 21
     for title in titles:
         assert title.parent.find_next("li").select("li a")
+
+
+def test_the_e_book_in_chinese_says_so(site):
+    pages = ["book/index", "chapters/03-scaled-dot-product-attention"]
+    packed = epub.pack(site.folder / "zh", pages, "zh")
+    book = zipfile.ZipFile(io.BytesIO(packed))
+    package = book.read("EPUB/package.opf").decode()
+    assert "<dc:language>zh</dc:language>" in package
+    assert "<dc:title>从 Transformer 到 ViT</dc:title>" in package
+    contents = book.read("EPUB/nav.xhtml").decode()
+    assert "<h1>目录</h1>" in contents
+    assert "3. 缩放点积注意力" in contents
+    [name] = [n for n in book.namelist() if "03-scaled" in n]
+    text = book.read(name).decode()
+    assert 'xml:lang="zh"' in text
+    for words in ("答案在本章末尾。", "选项", "网站上这里有一个交互演示。"):
+        assert words in text
+    assert not re.search("is right|The site has|stand at the end", text)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 from bs4 import BeautifulSoup, Tag
@@ -266,3 +267,17 @@ def test_dark_pages_are_printed_in_the_light(open_page):
     page.pdf()
     assert page.evaluate("window.seen") == "light"
     assert page.evaluate(theme) == "dark"
+
+
+def test_a_chapter_in_chinese_is_printed_in_chinese(site, browser):
+    page = "chapters/03-scaled-dot-product-attention"
+    content = handout.chapter(browser, site.folder / "zh", page, "zh")
+    pages = [
+        normalize("NFKC", squeezed(one.extract_text()))
+        for one in PdfReader(io.BytesIO(content)).pages
+    ]
+    if not re.search("[\u4e00-\u9fff]", "".join(pages)):
+        pytest.skip("no Chinese font on this machine")
+    assert "缩放点积注意力" in pages[0]
+    assert "答案在本章末尾" in "".join(pages)
+    assert "猜题的答案" in "".join(pages[len(pages) // 2 :])

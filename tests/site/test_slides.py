@@ -249,3 +249,19 @@ def test_slides_are_accessible(open_deck, theme):
         page.keyboard.press("PageDown")
         found = Axe().run(page, options=rules).response["violations"]
         assert [(rule["id"], rule["nodes"]) for rule in found] == []
+
+
+def test_the_decks_in_chinese_say_all_in_chinese(site, tmp_path):
+    decks = write(site.folder / "zh", tmp_path / "slides-zh", "zh")
+    assert list(decks) == CHAPTERS
+    path = tmp_path / "slides-zh" / f"{CHAPTERS[2]}.html"
+    deck = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+    assert deck.html["lang"] == "zh"
+    titles = [head.get_text(strip=True) for head in deck.select("h2, h3")]
+    assert {"学完之后你会做什么", "讨论"} <= {*titles}
+    assert any(title.startswith("练习 3.1") for title in titles)
+    notes = " ".join(note.get_text() for note in deck.select(".notes"))
+    assert "常见的错误：" in notes
+    assert "提示" in notes
+    words = "What you|To discuss|Hints|goes wrong|Exercise|Not yet"
+    assert not re.search(words, deck.get_text())

@@ -1,9 +1,9 @@
 """Write a deck of slides for each chapter, from the built site.
 
-    python -m tools.slides [SITE]
+    python -m tools.slides [LANGUAGE]
 
-SITE is the folder of the built site, `_build/html` if it is not named. The
-decks and all that they need come into `_build/slides`, which may be copied.
+The decks and all that they need come into `_build/slides`, those in Chinese
+into `_build/slides-zh`. Such a folder may be copied.
 """
 
 import base64
@@ -16,10 +16,12 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from vitedu_book.teaching import guide_file, read_guide
+from vitedu_book.teaching import guide_file
 
 from tools.folders import anew
 from tools.slides.deck import Deck, Teacher, read
+from tools.translated import guide_to, saying, site_of, target
+from vitedu.book.outputs import Say
 
 ROOT = Path(__file__).parent.parent.parent
 ASSETS = Path(__file__).parent / "assets"
@@ -36,6 +38,8 @@ SHARED = (
     "widget-host.js",
     "logo.svg",
 )
+# What the templates say, between its tags.
+WORDS = re.compile(r"(<(title|h1|h2|p|dd)>)(.+?)(</\2>)")
 IMAGES = re.compile(r'src="(_images/[^"]+)"')
 # What stands in the text of the speaker's window, by the part of the policy
 # that has to know it; in the script it is a string that reads like JSON.
@@ -45,24 +49,31 @@ SPEAKER = {
 }
 
 
-def teacher_of(name: str) -> Teacher:
+def teacher_of(name: str, say: Say) -> Teacher:
     """Read what a teacher says to a chapter, if somebody wrote it."""
-    path = guide_file(ROOT / "chapters" / name)
-    if not path.exists():
+    if not guide_file(ROOT / "chapters" / name).exists():
         return Teacher()
-    guide = read_guide(path)
-    return Teacher(**guide)
+    return Teacher(**guide_to(name, say))
 
 
-def write(site: Path, folder: Path) -> dict[str, Deck]:
+def write(site: Path, folder: Path, language: str = "") -> dict[str, Deck]:
     """Write the decks of all chapters of a site into a folder, anew.
 
+    Args:
+        site: The folder of the built site.
+        folder: Where they are written.
+        language: Of the site.
+
     Raises:
-        ValueError: There are no chapters in `site`.
+        ValueError: There is no such language; there are no chapters in
+            `site`; a phrase is not translated.
     """
+    saying(language)
     pages = sorted(site.glob("chapters/[0-9]*.html"))
     if not pages:
-        raise ValueError(f"site must hold built chapters, got {str(site)!r}")
+        raise ValueError(
+            f"site must hold chapters, built by make book, got {str(site)!r}"
+        )
     headers = (site / "_headers").read_text(encoding="utf-8")
     notes = (ASSETS / "reveal" / "notes.js").read_text(encoding="utf-8")
     with anew(folder) as part:
@@ -70,18 +81,22 @@ def write(site: Path, folder: Path) -> dict[str, Deck]:
         for name in SHARED:
             _copy(site / "_static" / name, part / "_static" / name)
         (part / "_headers").write_text(policy(headers, notes), "utf-8")
-        decks = {page.stem: write_deck(page, site, part) for page in pages}
+        decks = {
+            page.stem: write_deck(page, site, part, language) for page in pages
+        }
         listed = "".join(
             f'<li><a href="{name}.html">{escape(deck.title)}</a></li>\n'
             for name, deck in decks.items()
         )
-        _fill("index.html", part / "index.html", decks=listed)
+        _fill("index.html", part / "index.html", language, decks=listed)
     return decks
 
 
-def write_deck(page: Path, site: Path, folder: Path) -> Deck:
+def write_deck(page: Path, site: Path, folder: Path, language: str) -> Deck:
     """Write the deck of a page and the figures and explorers it shows."""
-    deck = read(page.read_text(encoding="utf-8"), teacher_of(page.stem))
+    say = saying(language)
+    text = page.read_text(encoding="utf-8")
+    deck = read(text, teacher_of(page.stem, say), say)
     slides = deck.html()
     for image in IMAGES.findall(slides):
         _copy(site / image, folder / image)
@@ -93,9 +108,8 @@ def write_deck(page: Path, site: Path, folder: Path) -> Deck:
         if (site / later).exists():
             _copy(site / later, folder / later)
         script = f'<script defer src="{state}"></script>'
-    target = folder / page.name
-    title = escape(deck.title)
-    _fill("deck.html", target, title=title, slides=slides, state=script)
+    words = {"title": escape(deck.title), "slides": slides, "state": script}
+    _fill("deck.html", folder / page.name, language, **words)
     return deck
 
 
@@ -125,20 +139,22 @@ def _copy(source: Path, target: Path) -> None:
     copy(source, target)
 
 
-def _fill(template: str, target: Path, **words: str) -> None:
+def _fill(template: str, target: Path, language: str, **words: str) -> None:
+    say = saying(language)
     text = (ASSETS / template).read_text(encoding="utf-8")
-    head = (ASSETS / "head.html").read_text(encoding="utf-8")
-    page = Template(text).substitute(words, head=head)
+    text = WORDS.sub(lambda found: found[1] + say(found[3]) + found[4], text)
+    words["head"] = (ASSETS / "head.html").read_text(encoding="utf-8")
+    page = Template(text).substitute(words, language=language or "en")
     target.write_text(page, "utf-8")
 
 
-def main(site: str = "_build/html") -> None:
+def main(language: str = "") -> None:
     """Write the decks of a site, and say where they are."""
-    folder = ROOT / "_build" / "slides"
+    folder = target("slides", language)
     try:
-        decks = write(ROOT / site, folder)
+        decks = write(site_of(language), folder, language)
     except ValueError as error:
-        raise SystemExit(f"{error}. Build the site first: make book") from None
+        raise SystemExit(str(error)) from None
     where = folder.relative_to(ROOT) / "index.html"
     print(f"{len(decks)} decks of slides are listed in {where}")
 

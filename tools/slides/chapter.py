@@ -8,7 +8,7 @@ from bs4 import Tag
 
 from tools.slides import parts as make
 from tools.slides.parts import HEIGHT, Part
-from tools.slides.prose import for_notes, opening, plain
+from tools.slides.prose import for_notes, opening, plain, width
 
 LISTS = ("ul", "ol")
 CROWDED = HEIGHT + 80  # as high as what is scaled down a little
@@ -49,7 +49,7 @@ class Slide:
     def height(self) -> int:
         """Return about how many pixels of the slide are taken."""
         lines = [said for said in (self.title, *self.words) if said]
-        taken = sum(45 * math.ceil(len(plain(said)) / 75) for said in lines)
+        taken = sum(45 * math.ceil(width(plain(said)) / 75) for said in lines)
         return 40 + taken + sum(part.height + 16 for part in self.parts)
 
     def html(self, name: str) -> str:

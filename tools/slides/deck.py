@@ -2,11 +2,13 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 
 from bs4 import Tag
-from vitedu_book.quizzes import is_heading
+from vitedu_book.teaching import NAMED, anchor_of
 
+from tools.paper import NOT_YET
 from tools.slides import parts as make
 from tools.slides.chapter import (
     CROWDED,
@@ -19,9 +21,11 @@ from tools.slides.chapter import (
 )
 from tools.slides.parts import HEIGHT, Part
 from tools.slides.prose import cleaned, for_notes, inner, opening, plain
+from vitedu.book.outputs import Say
 
 _CODE = re.compile("`([^`]+)`")
-GOALS = "What you will be able to do"
+# What follows a question of the guide for teachers: the start of an answer.
+_ANSWER = re.compile(" A good answer|好的回答")
 END = "what-to-remember"  # the section that ends the deck
 
 
@@ -30,7 +34,7 @@ class Teacher:
     """What a teacher wants to say: `book/teach/chapters/NN-name.yml`.
 
     Attributes:
-        say: Title of a section -> text.
+        say: English title of a section -> text.
         goals: What students can do at the end.
         goes_wrong: What students get wrong, and what to answer.
         discuss: Questions without one answer.
@@ -41,10 +45,10 @@ class Teacher:
     goes_wrong: list[str] = field(default_factory=list)
     discuss: list[str] = field(default_factory=list)
 
-    def says(self, title: str) -> str:
-        """Return the note for a section, by the words of its title."""
-        for known, text in self.say.items():
-            if is_heading(title, known):
+    def says(self, anchor: str) -> str:
+        """Return the note for a section, by its name in an address."""
+        for title, text in self.say.items():
+            if anchor_of(title) == anchor:
                 return f"<p><strong>{marked(text)}</strong></p>"
         return ""
 
@@ -80,37 +84,50 @@ class Deck:
         )
 
 
-def read(page: str, teacher: Teacher) -> Deck:
-    """Make the deck of a chapter from its page on the site."""
+def read(page: str, teacher: Teacher, say: Say = str) -> Deck:
+    """Make the deck of a chapter from its page on the site.
+
+    Args:
+        page: The HTML of the page.
+        teacher: Speaks the language of the page.
+        say: Says what is added in this language.
+    """
     chapter = cleaned(page)
     title = inner(chapter.h1)
     sections = {
         section["id"]: section
         for section in chapter.find_all("section", recursive=False)
     }
-    ways = {"exercises": exercises, "five-questions": questions}
-    stacks = {chapter["id"]: beginning(chapter, title, teacher)}
+    ways = {
+        "exercises": partial(exercises, say=say),
+        "five-questions": questions,
+    }
+    stacks = {chapter["id"]: beginning(chapter, title, teacher, say)}
     summary = sections.pop(END, None)
     for name, section in sections.items():
         stacks[name] = ways.get(name, of_section)(section, teacher)
     if teacher.discuss:
-        stacks["to-discuss"] = [discussion(teacher)]
+        stacks["to-discuss"] = [discussion(teacher, say)]
     if summary is not None:
         stacks[END] = [of_summary(summary)]
     return Deck(plain(title), stacks)
 
 
-def beginning(chapter: Tag, title: str, teacher: Teacher) -> list[Slide]:
+def beginning(
+    chapter: Tag, title: str, teacher: Teacher, say: Say
+) -> list[Slide]:
     """Return the title, the goals and what stands before section one."""
     _, question, facts, *rest = chapter.find_all(True, recursive=False)
     wrong = "".join(f"<li>{marked(said)}</li>" for said in teacher.goes_wrong)
     if wrong:
-        wrong = f"<p><strong>What goes wrong:</strong></p><ul>{wrong}</ul>"
+        head = say("What usually goes wrong:")
+        wrong = f"<p><strong>{head}</strong></p><ul>{wrong}</ul>"
     notes = for_notes(facts) + wrong
     slides = [Slide(title, 1, "", [inner(question)], [], notes, "title")]
     if teacher.goals:
         listed = make.items("ul", [marked(goal) for goal in teacher.goals])
-        slides.append(Slide(GOALS, 2, parts=[listed], notes=listed.html))
+        head = say("What you will be able to do")
+        slides.append(Slide(head, 2, parts=[listed], notes=listed.html))
     blocks = [block for block in rest if block.name != "section"]
     return [*slides, *slides_of(blocks, title)]
 
@@ -142,7 +159,7 @@ def _end(last: Slide, words: Slide) -> None:
 def of_section(section: Tag, teacher: Teacher) -> list[Slide]:
     """Return the slides of a section; the first asks its question."""
     title = inner(section.h2)
-    says = teacher.says(plain(title))
+    says = teacher.says(section["id"])
     own = section.find_all(True, recursive=False)
     blocks = [b for b in own if b.name not in ("h2", "section")]
     slides = slides_of(blocks, title)
@@ -158,44 +175,48 @@ def of_section(section: Tag, teacher: Teacher) -> list[Slide]:
     return [head, *slides]
 
 
-def exercises(section: Tag, teacher: Teacher) -> list[Slide]:
+def exercises(section: Tag, teacher: Teacher, say: Say) -> list[Slide]:
     """Return a slide for each exercise; hints and solutions are notes."""
     title = inner(section.h2)
-    head = Slide(title, 2, notes=teacher.says(title), kind="question")
+    head = Slide(title, 2, notes=teacher.says(section["id"]), kind="question")
     slides = [head]
     for block in section.find_all(True, recursive=False)[1:]:
         bold = block.strong if block.name == "p" else None
-        if bold and bold.get_text().startswith("Exercise "):
+        if bold and NAMED.match(bold.get_text()):
             name = bold.extract().get_text().rstrip(".")
-            slides.append(Slide(name, 3, title, [inner(block)]))
+            asked = inner(block).removeprefix("。")
+            slides.append(Slide(name, 3, title, [asked]))
             head.words.append(name)
         elif len(slides) > 1:
-            _add_to_exercise(slides[-1], block)
+            _add_to_exercise(slides[-1], block, say)
         else:
             head.notes += for_notes(block)
     return slides
 
 
-def _add_to_exercise(slide: Slide, block: Tag) -> None:
+def _add_to_exercise(slide: Slide, block: Tag, say: Say) -> None:
     classes = block.get("class", [])
     written = block.select_one(":scope > .cell_input")
     source = written.get_text() if written else ""
     if "dropdown" in classes:
         title = block.select_one(".admonition-title").get_text()
-        slide.notes += f"<p>{title}:</p>{make.note_of(block)}"
+        slide.notes += f"<p><strong>{title}</strong></p>{make.note_of(block)}"
     elif "tag_hide-cell" in classes:
         slide.notes += make.note_of(block)
     elif source.rstrip().endswith(".hints"):
         hints = block.select(".cell_output p")
         said = "".join(f"<li>{inner(hint)}</li>" for hint in hints)
-        slide.notes += f"<p>Hints:</p><ol>{said}</ol>"
+        head = f"<p><strong>{say('Hints')}</strong></p>"
+        slide.notes += f"{head}<ol>{said}</ol>"
     elif block.name == "p":
         slide.words.append(inner(block))
     elif source and not re.search(r"^(def|class) ", source, re.MULTILINE):
         slide.parts += [p for p in parts_of(block) if "<img" in p.html]
     else:
         slide.parts += [
-            part for part in parts_of(block) if "Not yet:" not in part.html
+            part
+            for part in parts_of(block)
+            if not any(words in part.html for words in NOT_YET)
         ]
 
 
@@ -206,13 +227,13 @@ def questions(section: Tag, teacher: Teacher) -> list[Slide]:
     return [Slide(kicker=title, parts=[box]) for box in boxes]
 
 
-def discussion(teacher: Teacher) -> Slide:
+def discussion(teacher: Teacher, say: Say) -> Slide:
     """Return questions that have no one answer; the notes say a good one."""
-    asked = [said.split(" A good answer")[0] for said in teacher.discuss]
+    asked = [_ANSWER.split(said)[0] for said in teacher.discuss]
     listed = "".join(f"<li>{marked(said)}</li>" for said in asked)
     whole = "".join(f"<li>{marked(said)}</li>" for said in teacher.discuss)
     part = Part(f"<ul>{listed}</ul>", HEIGHT, notes=f"<ul>{whole}</ul>")
-    return Slide("To discuss", 2, parts=[part])
+    return Slide(say("To discuss"), 2, parts=[part])
 
 
 def of_summary(section: Tag) -> Slide:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bs4 import Tag
 
-from tools.slides.prose import for_notes, inner, plain
+from tools.slides.prose import for_notes, inner, plain, width
 
 WIDTH, HEIGHT = 1160, 620  # of what is on a slide, in its pixels
 MOST_LINES = 24  # of code on one slide
@@ -112,7 +112,7 @@ def figure(image: Tag) -> Part:
     del image["loading"]  # nobody scrolls to it
     image["width"] = round(width * scale)
     image["height"] = round(height * scale)
-    seen = f"<p><em>What one sees:</em> {image['alt']}</p>"
+    seen = f"<blockquote>{image['alt']}</blockquote>"
     return Part(str(image), round(height * scale) + 24, notes=seen)
 
 
@@ -129,13 +129,13 @@ def table(block: Tag) -> Part:
 
 def verdict(line: Tag) -> Part:
     """Return what a proof, a claim or a check says."""
-    height = 34 * math.ceil(len(line.get_text()) / 95) + 32
+    height = 34 * math.ceil(width(line.get_text()) / 95) + 32
     return Part(str(line), height)
 
 
 def items(name: str, words: list[str]) -> Part:
     """Return a list, "ul" or "ol", of some words."""
-    rows = sum(math.ceil(len(plain(said)) / 85) for said in words)
+    rows = sum(math.ceil(width(plain(said)) / 85) for said in words)
     shown = "".join(f"<li>{said}</li>" for said in words)
     markup = f"<{name}>{shown}</{name}>"
     return Part(markup, 40 * rows + 12 * len(words))
@@ -146,7 +146,7 @@ def question(box: Tag) -> Part:
     answers = box.select(".vitedu-answers > p")
     labels = box.select("label")
     said = "".join(
-        f"<li>{inner_text(label)}: {inner(answer)}</li>"
+        f"<li>{inner_text(label)} → {inner(answer)}</li>"
         for label, answer in zip(labels, answers, strict=True)
     )
     marker = '<span class="fragment answer"></span>'

@@ -3,17 +3,22 @@
 import copy
 import html
 import re
+from unicodedata import east_asian_width
 
 from bs4 import BeautifulSoup, NavigableString, SoupStrainer, Tag
 
 from tools.paper import write_out
 
-# A sentence ends before a capital, a digit, a quotation or an element.
+# A sentence ends before a capital, a digit, a quotation or an element; in
+# Chinese, before anything.
 _END = re.compile(
     r"(?:(?<=[.?!])|(?<=[.?!][\"\u201d\u2019)]))(?<!e\.g\.)(?<!i\.e\.)"
     r"\s+(?=[A-Z\d\"(\u201c\u2018]|$)"
+    r"|(?<=[。？\uff01])(?![。？\uff01\u201d\u2019）])\s*"
+    r"|(?<=[。？\uff01][\u201d\u2019）])\s*"
 )
-_SHORT = 30
+_BOLD = re.compile(r"<strong>(?:(?!</strong>).)*</strong>。", re.DOTALL)
+_SHORT = 30  # letters
 _OF_A_PAGE = (
     "a.headerlink, .vitedu-folded, .vitedu-show, .tick-cards, "
     ".vitedu-quiz .vitedu-answers a"
@@ -63,14 +68,18 @@ def sentences(paragraph: Tag) -> list[str]:
         first, *others = _END.split(str(child))
         found[-1] += html.escape(first, quote=False)
         found += [html.escape(other, quote=False) for other in others]
+    if len(found) > 1 and _BOLD.fullmatch(found[0]):
+        found[:2] = ["".join(found[:2])]
     return [said.strip() for said in found if said.strip()]
 
 
 def opening(paragraph: Tag) -> str:
     """Return the first sentence, and the second one if that is short."""
     first, *others = sentences(paragraph)
-    short = others and len(plain(first)) < _SHORT
-    return f"{first} {others[0]}" if short else first
+    if not others or width(plain(first)) >= _SHORT:
+        return first
+    space = " " if width(first[-1]) == 1 else ""
+    return f"{first}{space}{others[0]}"
 
 
 def plain(markup: str) -> str:
@@ -79,6 +88,11 @@ def plain(markup: str) -> str:
     for unseen in soup.select(".katex-mathml"):
         unseen.decompose()
     return soup.get_text()
+
+
+def width(words: str) -> int:
+    """Return as how many letters wide words are; a Chinese sign is as two."""
+    return len(words) + sum(east_asian_width(sign) in "WF" for sign in words)
 
 
 def for_notes(tag: Tag) -> str:
