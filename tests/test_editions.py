@@ -231,6 +231,13 @@ def test_teachers_get_all_of_it_in_chinese(name):
     assert 'notebook.set_up(language="zh")' in "\n".join(code(edition))
 
 
+def test_an_edition_has_its_language_in_its_name():
+    for name, chinese in (("slides", "slides-zh"), ("a.zip", "a-zh.zip")):
+        assert editions.target(name, "zh").name == chinese
+        assert editions.target(name, "en").name == name
+        assert editions.target(name, "").name == name
+
+
 def test_what_no_table_knows_is_named():
     say = editions.saying("zh")
     assert say("Contents") == "目录"

@@ -433,6 +433,7 @@ def write_configuration(edition: Edition, source: Path) -> None:
     options = sphinx["html_theme_options"]
     config["execute"] = {"execute_notebooks": "off"}
     sphinx["language"] = {"zh": "zh_CN"}[edition.language]
+    sphinx["notfound_urls_prefix"] = f"/{edition.language}/"
     context = sphinx["notfound_context"]
     with edition.saying("site/configuration") as say:
         config["title"] = options["logo"]["text"] = say(config["title"])
