@@ -38,10 +38,9 @@ book: $(VENV)/.installed ## set up, execute the chapters, build both sites
 	$(BIN)/python -m tools.executed
 	$(BIN)/jupyter-book build -W .
 	$(BIN)/python -m tools.shrink $(SITE)
-	$(BIN)/python -m tools.site_in zh
+	-$(BIN)/python -m tools.site_in zh
 	@echo
-	@echo "The book is in $(SITE), in Chinese in $(SITE)/zh." \
-	  "Open it with:  make serve"
+	@echo "The book is in $(SITE). Open it with:  make serve"
 	@echo "or from disk:  file://$(CURDIR)/$(SITE)/index.html"
 
 serve: book ## serve the site at http://127.0.0.1:8000/

@@ -158,6 +158,19 @@ def test_teachers_read_under_each_heading_what_to_say_and_how_long(name):
         assert unit == ("minute" if number == "1" else "minutes")
 
 
+def printed_in(folder, program):
+    """Run a program with nothing but what lies in a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        env={"PYTHONPATH": str(folder), "PYTHONIOENCODING": "utf-8"},
+    )
+    return done.stdout
+
+
 def test_the_zip_holds_what_a_class_needs(tmp_path):
     target = tmp_path / "book.zip"
     editions.pack(target)
@@ -179,15 +192,7 @@ def test_the_zip_holds_what_a_class_needs(tmp_path):
         "from vitedu.widgets import SoftmaxScaling;"
         "print(vitedu.__file__, len(r.read_runs(t.RESULT)), SoftmaxScaling())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", probe],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(folder)},
-    )
-    assert str(folder) in done.stdout
+    assert str(folder) in printed_in(folder, probe)
 
 
 def test_another_edition_is_refused():
@@ -261,12 +266,4 @@ def test_the_zip_in_chinese_speaks_chinese(tmp_path):
         "from vitedu.book.phrases import phrases_of;"
         "print(phrases_of('zh')('write your answer into the cell first.'))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", probe],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        env={"PYTHONPATH": str(folder), "PYTHONIOENCODING": "utf-8"},
-    )
-    assert done.stdout.strip() == "先把答案写进单元格。"
+    assert printed_in(folder, probe).strip() == "先把答案写进单元格。"
