@@ -11,7 +11,6 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
 .PHONY: help book test serve lab reproduce soak mutants bench clean
 .PHONY: student instructor class
 .PHONY: slides handout epub times links
-.PHONY: new-chapter new-explorer new-module
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -76,15 +75,6 @@ student instructor class: $(VENV)/.installed ## editions for teaching: student L
 
 times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
 	$(BIN)/python -m tools.time_boxes
-
-new-chapter: $(VENV)/.installed-dev ## write a skeleton: NAME=20-name TITLE="..."
-	$(BIN)/python -m tools.new chapter "$$NAME" "$$TITLE"
-
-new-explorer: $(VENV)/.installed-dev ## write a skeleton: NAME=its_name
-	$(BIN)/python -m tools.new explorer "$$NAME"
-
-new-module: $(VENV)/.installed-dev ## write a skeleton: NAME=data.words WORDS="..."
-	$(BIN)/python -m tools.new module "$$NAME" "$$WORDS"
 
 handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF: handout LANGUAGE=zh
 	$(BIN)/python -m tools.ensure_browser

@@ -1,180 +1,130 @@
-"""The map of the two machines: what it may name, and what it says."""
+"""The drawings of the two machines: where they lead, and what they say."""
+
+from importlib.util import find_spec
 
 import pytest
 import torch
+import yaml
+from bs4 import BeautifulSoup
 from chapter_files import ROOT
-from torch import Tensor
 from vitedu_book import machines
-from vitedu_book.machines import BadMap, read_map
+from vitedu_book.machines import FOLDER, HEADS, LARGE, SMALL, BadMap
 
+import vitedu.widgets
 from vitedu.config import TransformerConfig, ViTConfig
 from vitedu.patches import patchify
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
-BOOK = read_map(ROOT)
-LANES = {lane.name: lane for lane in BOOK.lanes}
-BLOCK = ["self-attention", "feed-forward", "residuals, norms"]
+WORDS = yaml.safe_load((ROOT / FOLDER / HEADS).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("wrong", "said"),
     [
-        ("[7#", "[77#", "encoder block × N: there is no chapter 77"),
-        (
-            "11#how-do-you-cut-an-image-by-hand",
-            "11#how-to-cut",
-            "patches: chapter 11 has no section 'how-to-cut'",
-        ),
-        ("module: masks", "module: mask", "there is no module vitedu.mask"),
-        ("module: masks", "module:", "attention: it needs 'module'"),
-        ("[MaskEditor]", "[Masker]", "there is no explorer Masker"),
-        (
-            "[MaskEditor]",
-            "[NormAxes]",
-            "no chapter that `at` names shows the explorer NormAxes",
-        ),
-        ("role: position", "role: place", "'place' is none of"),
-        ("attends: memory", "attends: memories", "'memories' is none of"),
-        ("leaves: (batch, tgt)", "gives: (batch)", "unknown entry gives"),
-        ("reads: [memory]", "reads: [key]", "lane reads has no part key"),
-        ("lit: {looks: [enc", "lit: {sees: [enc", "there is no lane sees"),
-        ("  17: {lit", "  18: {lit", "chapter 17: no part is lit"),
+        ("77#what-is-a-sequence", "transformer.svg: chapter 77 does not ex"),
+        ("1#gone", "transformer.svg: chapter 1 has no section 'gone'"),
     ],
 )
-def test_what_is_not_there_is_refused(tmp_path, right, wrong, said):
-    text = (ROOT / machines.YAML).read_text(encoding="utf-8")
-    assert right in text
-    (tmp_path / "book").mkdir()
-    (tmp_path / machines.YAML).write_text(text.replace(right, wrong))
-    for name in ("chapters", "vitedu", "book/api"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    with pytest.raises(BadMap) as error:
-        read_map(tmp_path)
-    assert said in str(error.value)
+def test_a_part_that_leads_nowhere_stops_the_build(tmp_path, wrong, said):
+    (tmp_path / FOLDER).mkdir(parents=True)
+    (tmp_path / "chapters").symlink_to(ROOT / "chapters")
+    for name in (*LARGE, SMALL):
+        text = (ROOT / FOLDER / name).read_text(encoding="utf-8")
+        (tmp_path / FOLDER / name).write_text(text, encoding="utf-8")
+    machines.check(tmp_path)
+    path = tmp_path / FOLDER / LARGE[0]
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("1#what-is-a-sequence", wrong, 1))
+    with pytest.raises(BadMap, match=said):
+        machines.check(tmp_path)
 
 
-def lit(chapter: int) -> dict[str, list[str]]:
-    (head,) = [h for n, h in BOOK.heads.items() if f"/{chapter:02}-" in n]
-    return {
-        lane: [LANES[lane].parts[row].name for row in sorted(rows)]
-        for lane, rows in head.lit.items()
-    }
+@pytest.mark.parametrize("name", LARGE)
+def test_a_part_names_its_chapter_its_module_and_its_explorers(name):
+    text = (ROOT / FOLDER / name).read_text(encoding="utf-8")
+    links = BeautifulSoup(text, "html.parser").select("a")
+    assert len(links) > 15
+    for link in links:
+        said = link.title.get_text()
+        number, _, _ = link["data-at"].partition("#")
+        assert f", chapter {number}" in said
+        if "explorer of" in said:
+            assert hasattr(vitedu.widgets, said.partition(",")[0]), said
+        if module := link.select_one(".module"):
+            assert said.endswith(f", vitedu.{module.get_text()}")
+            assert find_spec(f"vitedu.{module.get_text()}"), said
+            assert link.select_one(".number").get_text() == number
+
+
+def lit(number: int) -> list[str]:
+    drawn = machines.small(ROOT, number, lambda page: f"{page}.html")
+    page = BeautifulSoup(drawn, "html.parser")
+    return [x.get_text() for x in page.select("a.lit[aria-current=true] text")]
 
 
 def test_chapters_light_their_parts():
-    assert len(BOOK.heads) == len([*ROOT.glob("chapters/*.ipynb")])
-    assert lit(2) == {
-        "reads": ["embedding", "positions"],
-        "writes": ["positions"],
-    }
-    assert lit(4) == {"writes": ["masked self-attention"]}
-    assert lit(7) == {"reads": ["encoder block × N", *BLOCK]}
-    assert lit(12) == {"looks": ["class token", "positions"]}
-    assert lit(16) == {"looks": ["encoder block × N", *BLOCK]}
-    everything = {n: [p.name for p in lane.parts] for n, lane in LANES.items()}
-    assert lit(15) == everything
-    for chapter in (13, 14, 17, 18, 19, 20):
-        assert lit(chapter) == {"looks": everything["looks"]}
+    assert [*WORDS] == [*machines.pages(ROOT)]
+    assert all(lit(number) for number in WORDS)
+    assert lit(2) == [
+        "embedding, chapter 2",
+        "positions, chapter 2",
+        "positions, chapter 2",
+    ]
+    assert lit(4) == ["masked self-attention, chapter 4"]
+    assert lit(12) == ["class token, chapter 12", "positions, chapter 12"]
+    assert len(lit(13)) == 11
+    assert len(lit(15)) == 30
 
 
-def test_what_enters_and_leaves_is_what_the_lane_says():
-    heads = {int(n[9:11]): (h.enters, h.leaves) for n, h in BOOK.heads.items()}
-    assert heads[2] == ("(batch, token)", "(batch, token, d_model)")
-    assert heads[10] == ("(batch, tgt, vocab_size)", "(batch)")
-    assert heads[11] == (
-        "(batch, channel, height, width)",
-        "(batch, patch, d_model)",
-    )
+def expect_shapes(sizes: dict[str, int], flows: dict[int, tuple]) -> None:
+    """Compare what the heads of chapters say with tensors (enter, leave)."""
+    for number, tensors in flows.items():
+        for which, tensor in zip(("enters", "leaves"), tensors, strict=True):
+            axes = WORDS[number][which].split("), ")[-1].strip("()")
+            shape = tuple(sizes[axis] for axis in axes.split(", "))
+            assert tensor.shape == shape, (number, which)
 
 
-def measured_text() -> tuple[dict[str, int], dict[str, dict[str, Tensor]]]:
-    """Run a Transformer; return its sizes, and the shapes of its parts."""
-    sizes = {"batch": 2, "token": 5, "tgt": 4, "d_model": 16, "vocab_size": 13}
-    config = TransformerConfig(
-        d_model=16,
-        num_heads=2,
-        d_ff=24,
-        num_layers=1,
-        src_vocab_size=11,
-        tgt_vocab_size=13,
-        tie_source=False,
-    )
-    model = Transformer(config).eval()
+def test_shapes_in_the_heads_are_those_of_a_transformer():
+    model = Transformer(
+        TransformerConfig(
+            d_model=16,
+            num_heads=2,
+            d_ff=24,
+            num_layers=1,
+            src_vocab_size=11,
+            tgt_vocab_size=13,
+            tie_source=False,
+        )
+    ).eval()
     src, tgt = torch.randint(3, 11, (2, 5)), torch.randint(3, 11, (2, 4))
     memory, logits = model.encode(src), model(src, tgt)
-    inside = model.encoder.blocks[0](model.src_embed(src))
-    written = model.decoder.blocks[0](model.tgt_embed(tgt), memory)
-    return sizes, {
-        "reads": {
-            "words": src,
-            "embedding": model.src_embed.tokens(src),
-            "positions": model.src_embed(src),
-            "encoder block × N": inside,
-            "memory": memory,
-        },
-        "writes": {
-            "words so far": tgt,
-            "embedding": model.tgt_embed.tokens(tgt),
-            "positions": model.tgt_embed(tgt),
-            "decoder block × N": written,
-            "output map": logits,
-            "softmax": logits.softmax(dim=-1),
-            "next word": logits[:, -1].argmax(dim=-1),
-        },
-    }
+    read, written = model.src_embed(src), model.tgt_embed(tgt)
+    block = model.decoder.blocks[0](written, memory)
+    inside = model.encoder.blocks[0](read)
+    sizes = {"batch": 2, "token": 5, "tgt": 4, "d_model": 16, "vocab_size": 13}
+    flows = dict.fromkeys((1, 3, 5, 6, 7, 22), (read, inside))
+    flows |= {2: (src, read), 4: (written, block), 9: (tgt, logits)}
+    expect_shapes(sizes, flows | {10: (logits, logits[:, -1].argmax(-1))})
 
 
-def measured_image() -> tuple[dict[str, int], dict[str, dict[str, Tensor]]]:
-    """Run a Vision Transformer; return its sizes, and its parts' shapes."""
-    sizes = {
-        "batch": 2,
-        "channel": 3,
-        "height": 8,
-        "width": 12,
-        "patch": 6,
-        "values": 48,
-        "token": 7,
-        "d_model": 16,
-        "num_classes": 10,
-    }
-    config = ViTConfig(
-        image_size=(8, 12),
-        patch_size=4,
-        d_model=16,
-        num_heads=2,
-        d_ff=24,
-        num_layers=1,
-        num_classes=10,
-    )
-    model = VisionTransformer(config).eval()
+def test_shapes_in_the_heads_are_those_of_a_vision_transformer():
+    model = VisionTransformer(
+        ViTConfig(
+            image_size=(8, 12),
+            patch_size=4,
+            d_model=16,
+            num_heads=2,
+            d_ff=24,
+            num_layers=1,
+            num_classes=10,
+        )
+    ).eval()
     images = torch.rand(2, 3, 8, 12)
-    tokens = model.embed(images)
-    return sizes, {
-        "looks": {
-            "photograph": images,
-            "patches": patchify(images, 4),
-            "projection": model.patch_embed(images),
-            "class token": tokens,
-            "positions": tokens,
-            "encoder block × N": model.blocks[0](tokens),
-            "head": model(images),
-            "answer": model(images).softmax(dim=-1),
-        }
-    }
-
-
-@pytest.mark.parametrize("measure", [measured_text, measured_image])
-def test_shapes_are_those_of_the_library(measure):
-    sizes, lanes = measure()
-    for lane, tensors in lanes.items():
-        stated = {p.name: p.leaves for p in LANES[lane].parts}
-        assert {*stated} - {*tensors} <= {
-            *BLOCK,
-            "masked self-attention",
-            "cross-attention",
-        }
-        for name, tensor in tensors.items():
-            axes = stated[name].strip("()").split(", ")
-            shape = tuple(sizes[axis] for axis in axes)
-            assert tensor.shape == shape, name
+    assert patchify(images, 4).shape == (2, 6, 48)
+    cut, tokens = model.patch_embed(images), model.embed(images)
+    sizes = {"batch": 2, "channel": 3, "height": 8, "width": 12, "patch": 6}
+    sizes |= {"token": 7, "d_model": 16, "num_classes": 10}
+    whole = {n: (images, model(images)) for n in (13, 14, 17, 18, 19, 21)}
+    expect_shapes(sizes, whole | {11: (images, cut), 12: (cut, tokens)})

@@ -101,7 +101,7 @@ def test_a_page_that_is_stale_is_named(edition):
 
 def test_an_edition_with_gaps_is_not_built(edition, tmp_path, monkeypatch):
     (edition.folder / "pages/ladder.md").unlink()
-    table = edition.folder / "phrases/map.json"
+    table = edition.folder / "phrases/machines.json"
     phrases = json.loads(table.read_text(encoding="utf-8"))
     del phrases["photograph"]
     table.write_text(json.dumps(phrases), encoding="utf-8")
@@ -112,7 +112,7 @@ def test_an_edition_with_gaps_is_not_built(edition, tmp_path, monkeypatch):
         site_in.write_sources(edition, source)
     lines = str(told.value).splitlines()
     assert any(line.endswith("pages/ladder.md is missing") for line in lines)
-    assert "map.yml: no phrase for 'photograph'" in lines
+    assert "machines: no phrase for 'photograph'" in lines
 
 
 def test_a_list_is_said_with_the_headings_of_its_chapter(edition):

@@ -75,6 +75,12 @@ ATTRIBUTE = re.compile(
     r'\b(aria-label|title|placeholder|alt|content)="([^"]*[A-Za-z]{2}[^"]*)"'
 )
 
+# What a drawing says, other than numbers and names of modules.
+DRAWN = re.compile(
+    r'(<text(?! class="(?:number|module)")[^>]*>|<title>|aria-label=")'
+    r'([^<"]+)'
+)
+
 
 class Incomplete(Exception):
     """A translation that lacks something; the text says what."""
@@ -316,8 +322,6 @@ def list_in(edition: Edition, value: Any, say: Say, kept: set[str]) -> Any:
             said[key] = inner
         elif key == "where":
             said[key] = edition.heading(inner)
-        elif inner == "all":  # a name of the map
-            said[key] = inner
         elif key == "say":
             said[key] = {edition.heading(k): say(v) for k, v in inner.items()}
         else:
@@ -329,7 +333,7 @@ def list_in(edition: Edition, value: Any, say: Say, kept: set[str]) -> Any:
 LISTS = {
     "book/quizzes/*.yml": set(),
     "book/teach/chapters/*.yml": set(),
-    "book/map.yml": {"at", "module", "explorer", "role", "attends"},
+    "book/machines/heads.yml": set(),
     "book/paths.yml": {"chapters", "sections", "knows", "minutes"},
 }
 
@@ -354,6 +358,7 @@ def write_sources(edition: Edition, source: Path) -> None:
             nbformat.write(notebook, source / "chapters" / path.name)
     write_pages(edition, source)
     write_lists(edition, source)
+    write_drawings(edition, source)
     write_configuration(edition, source)
     for name in WEB_SCRIPTS:
         file = source / "book/web" / name
@@ -384,6 +389,15 @@ def write_lists(edition: Edition, source: Path) -> None:
                 said = list_in(edition, content, say, kept)
             text = yaml.safe_dump(said, allow_unicode=True, sort_keys=False)
             (source / name).write_text(text, encoding="utf-8")
+
+
+def write_drawings(edition: Edition, source: Path) -> None:
+    """Write the drawings of the two machines in the other language."""
+    for path in sorted(ROOT.glob("book/machines/*.svg")):
+        text = path.read_text(encoding="utf-8")
+        with edition.saying("machines") as say:
+            text = DRAWN.sub(lambda found: found[1] + say(found[2]), text)
+        (source / path.relative_to(ROOT)).write_text(text, encoding="utf-8")
 
 
 def write_anchors(edition: Edition, source: Path) -> None:

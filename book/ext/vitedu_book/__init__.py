@@ -21,7 +21,7 @@ from . import (
     images,
     languages,
     ledgers,
-    machine_map,
+    machines,
     metadata,
     networks,
     paths,
@@ -51,7 +51,7 @@ PARTS = (
     images,
     languages,
     ledgers,
-    machine_map,
+    machines,
     metadata,
     networks,
     paths,
@@ -81,7 +81,7 @@ def _digest() -> str:
     files = [
         *book.glob("ext/**/*.py"),
         *book.glob("hosting/*"),
-        book / "map.yml",
+        *book.glob("machines/*"),
         *book.glob("web/*.*"),
     ]
     digest = hashlib.sha256()
