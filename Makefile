@@ -4,8 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SITE := _build/html
 WORKERS ?= 2
-PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal --nbmake \
-  --durations=25
+PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25
 
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce soak mutants bench clean
@@ -33,10 +32,15 @@ $(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.ins
 	$(BIN)/pip install --quiet -c constraints.txt -r requirements-dev.txt
 	@touch $@
 
-book: $(VENV)/.installed ## set up, execute the chapters, build both sites
-	$(BIN)/python -m tools.executed
+# A warning stops a build, here and in the tests.
+define ENGLISH
 	$(BIN)/jupyter-book build -W .
 	$(BIN)/python -m tools.shrink $(SITE)
+endef
+
+book: $(VENV)/.installed ## set up, execute the chapters, build both sites
+	$(BIN)/python -m tools.executed
+	$(ENGLISH)
 	-$(BIN)/python -m tools.site_in zh
 	@echo
 	@echo "The book is in $(SITE). Open it with:  make serve"
@@ -48,20 +52,23 @@ serve: book ## serve the site at http://127.0.0.1:8000/
 lab: $(VENV)/.installed ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
-# Each chapter is executed once: nbmake runs it, tests/conftest.py puts the
-# result into the cache that the build of the site reads. The site's tests
-# come after all chapters, hence the two runs.
-test: $(VENV)/.installed-dev ## run every test; the site is built cleanly
+# nbmake executes the chapters that have changed, and tests/conftest.py puts
+# them into the cache that the build of the site reads. One at a time goes to
+# whichever process is free, so that both end together.
+test: $(VENV)/.installed-dev ## run every test; what has not changed is not executed again
 	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/oxlint --quiet
-	rm -rf $(SITE) _build/.doctrees _build/jupyter_execute
-	$(PYTEST) --nbmake-timeout=900 --ignore=tests/site chapters tests
-	$(PYTEST) tests/site
+	$(PYTEST) --dist load --maxschedchunk 1 --nbmake --nbmake-timeout=900 \
+	  --ignore=tests/site chapters tests
+	$(ENGLISH)
+	$(BIN)/python -m tools.site_in zh
+	$(PYTEST) --dist worksteal tests/site
 
-soak: $(VENV)/.installed-dev ## run the long tests, write their result down
+soak: book $(VENV)/.installed-dev ## run the long tests, write their result down
+	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/python -m tools.soak
 
 mutants: $(VENV)/.installed-dev ## make each mistake in the library, see it noticed

@@ -1,4 +1,4 @@
-"""What all tests share: where the project is, and in what order they run."""
+"""What all tests share: where the project is, and which chapters run."""
 
 import os
 import sys
@@ -9,6 +9,7 @@ import torch
 import typechecked
 
 ROOT = Path(__file__).parent.parent
+OUT_OF_DATE = "VITEDU_OUT_OF_DATE"
 sys.path[:0] = [str(ROOT), str(ROOT / "book" / "ext")]
 # As a build does: claims stop, and kernels write no progress bars.
 os.environ["VITEDU_BUILD"] = "1"
@@ -28,21 +29,31 @@ def pytest_configure(config: pytest.Config) -> None:
     from caching_run import CachingRun
     from nbmake import pytest_items
 
+    from tools.executed import out_of_date
+
     pytest_items.NotebookRun = CachingRun
+    # Workers inherit the answer: later, chapters have run meanwhile.
+    if OUT_OF_DATE not in os.environ:
+        os.environ[OUT_OF_DATE] = " ".join(path.stem for path in out_of_date())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run quick tests first, then the chapters, then the built site."""
-    items.sort(key=_stage)
+    """Run the library's tests first, then the longest chapters.
 
+    Chapters whose run is kept are skipped.
+    """
+    chapters = [item for item in items if item.path.suffix == ".ipynb"]
+    if not chapters:
+        return
+    from tools.executed import seconds
 
-def _stage(item: pytest.Item) -> int:
-    if item.path.suffix == ".ipynb":
-        return 1
-    if item.path.parent.name != "site":
-        return 0
-    # While one process builds the site, another can test explorers.
-    return 3 if "site" in item.fixturenames else 2
+    changed = os.environ.get(OUT_OF_DATE, "").split()
+    kept = pytest.mark.skip(reason="nothing has changed since it was executed")
+    for item in chapters:
+        if item.path.stem not in changed:
+            item.add_marker(kept)
+    items[:] = [item for item in items if item not in chapters]
+    items += sorted(chapters, key=lambda item: -seconds(item.path))
 
 
 @pytest.fixture(scope="session")

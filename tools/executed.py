@@ -1,4 +1,4 @@
-"""Execute the chapters that are out of date, two at a time.
+"""Execute the chapters that are out of date, two at a time, longest first.
 
     python -m tools.executed
 
@@ -7,6 +7,7 @@ the site executes nothing. So are those that the tests execute.
 """
 
 import os
+import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from vitedu_book.weights import without_weights
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "_build"
+RUNS = re.compile(r"\bruns in (\d+) s\b")
 
 
 @cache
@@ -85,6 +87,12 @@ def out_of_date() -> list[Path]:
     return found
 
 
+def seconds(path: Path) -> int:
+    """Return how long a chapter says that it runs; 0 if it does not say."""
+    found = RUNS.search(path.read_text(encoding="utf-8"))
+    return int(found[1]) if found else 0
+
+
 def _execute_and_keep(path: Path) -> str | None:
     """Return what went wrong, if anything did."""
     start = time.perf_counter()
@@ -92,9 +100,9 @@ def _execute_and_keep(path: Path) -> str | None:
         notebook = execute(path)
     except CellExecutionError as error:
         return f"{path.relative_to(ROOT)}: {error}"
-    seconds = time.perf_counter() - start
-    keep(path, notebook, seconds)
-    print(f"{path.stem}: {seconds:.0f} s", flush=True)
+    took = time.perf_counter() - start
+    keep(path, notebook, took)
+    print(f"{path.stem}: {took:.0f} s", flush=True)
     return None
 
 
@@ -105,6 +113,8 @@ def main() -> int:
     for path, why in (left_out := without_weights(paths)).items():
         print(f"{path.stem} is left out: {why}", flush=True)
     paths = [path for path in paths if path not in left_out]
+    # So that no core is idle while the last one runs.
+    paths.sort(key=seconds, reverse=True)
     with ThreadPoolExecutor(max_workers=2) as pool:
         problems = [x for x in pool.map(_execute_and_keep, paths) if x]
     print("\n".join(problems), file=sys.stderr, end="")

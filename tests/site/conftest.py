@@ -1,11 +1,9 @@
 """The built site, a server for it, and pages that watch themselves.
 
-`VITEDU_SITE=folder` tests a site that is built already.
+`VITEDU_SITE=folder` tests another site than that of `make book`.
 """
 
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from mounted import mounted
 from playwright.sync_api import (
     Browser,
@@ -25,7 +22,6 @@ from playwright.sync_api import (
 
 from tools import ensure_browser
 from tools.serve import make_server
-from tools.shrink import shrink
 from vitedu.widgets.base import Explorer
 
 # A busy machine may draw nothing for seconds; a test that is right waits no
@@ -45,7 +41,6 @@ class Site:
 
     folder: Path
     address: str
-    build_log: str
 
     def url(self, page: str) -> str:
         """Return the address of a page on the server."""
@@ -57,51 +52,16 @@ class Site:
         return (self.folder / path).as_uri() + (f"#{rest}" if rest else "")
 
 
-def build(root: Path) -> str:
-    """Build what is out of date as `make book` does, and return the log."""
-    command = Path(sys.executable).with_name("jupyter-book")
-    done = subprocess.run(
-        [command, "build", "-W", "."],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    log = done.stdout + done.stderr
-    assert done.returncode == 0, log
-    shrink(root / "_build" / "html")
-    command = [sys.executable, "-m", "tools.site_in", "zh"]
-    done = subprocess.run(
-        command, cwd=root, capture_output=True, text=True, check=False
-    )
-    # What it lacks is for the tests of the Chinese site to tell.
-    return log + done.stdout + done.stderr
-
-
 @pytest.fixture(scope="session")
-def build_log(
-    root: Path, worker_id: str, tmp_path_factory: pytest.TempPathFactory
-) -> str:
-    """Build the site once for all processes that test it."""
-    if worker_id == "master":
-        return build(root)
-    # The parent of a worker's folder is the same for all workers of a run.
-    kept = tmp_path_factory.getbasetemp().parent / "build.log"
-    with FileLock(kept.with_suffix(".lock")):
-        if not kept.exists():
-            kept.write_text(build(root), encoding="utf-8")
-    return kept.read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def site(root: Path, request: pytest.FixtureRequest) -> Iterator[Site]:
-    """Build the site where needed, and serve it on this machine only."""
-    ready = os.environ.get("VITEDU_SITE")
-    folder = Path(ready).resolve() if ready else root / "_build" / "html"
-    log = "" if ready else request.getfixturevalue("build_log")
-    with make_server(folder) as server:
+def site(root: Path) -> Iterator[Site]:
+    """Serve the site, built with `make book`, on this machine only."""
+    folder = Path(os.environ.get("VITEDU_SITE", root / "_build" / "html"))
+    if not (folder / "index.html").is_file():
+        pytest.fail(f"there is no site in {folder}: run `make book`")
+    with make_server(folder.resolve()) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield Site(folder, f"http://127.0.0.1:{server.server_port}", log)
+        address = f"http://127.0.0.1:{server.server_port}"
+        yield Site(folder.resolve(), address)
         server.shutdown()
 
 
