@@ -69,7 +69,8 @@ def small(root: Path, number: int, address: Callable[[str], str]) -> str:
     def light(found: re.Match[str]) -> str:
         if str(number) not in found[1].split():
             return f'class="{found[2]}"'
-        return f'class="{found[2]} lit" aria-current="true"'
+        here = "" if found[2] == "frame" else ' aria-current="true"'
+        return f'class="{found[2]} lit"{here}'
 
     words = yaml.safe_load(_read(root, HEADS))[number]
     named, enters, leaves = (
