@@ -31,9 +31,8 @@ def causal_mask(
     >>> causal_mask(3)[0, 0].int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
-    if require.inputs.unchecked:
-        require.positive_int("length", length)
-        require.device("device", device)
+    require.positive_int("length", length)
+    require.device("device", device)
     ones = torch.ones(length, length, dtype=torch.bool, device=device)
     return ones.tril()[None, None]
 
@@ -160,10 +159,9 @@ def padding_mask(
     >>> (padding_mask(tokens, pad_id=0) & causal_mask(3)).shape
     torch.Size([2, 1, 3, 3])
     """
-    if require.inputs.unchecked:
-        require.rank("tokens", tokens, "batch key")
-        require.integers("tokens", tokens)
-        require.integer("pad_id", pad_id)
+    require.rank("tokens", tokens, "batch key")
+    require.integers("tokens", tokens)
+    require.integer("pad_id", pad_id)
     return (tokens != pad_id)[:, None, None, :]
 
 
@@ -238,9 +236,6 @@ def check_mask(
     Traceback (most recent call last):
     TypeError: mask must be boolean (True = may attend), got dtype torch.int32
     """
-    sizes = {"batch": batch, "heads": heads, "query": query, "key": key}
-    for name, size in sizes.items():
-        require.integer(name, size, at_least=0)
     require.rank("mask", mask, "batch heads query key")
     if mask.dtype != torch.bool:
         raise TypeError(

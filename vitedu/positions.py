@@ -357,9 +357,8 @@ class SinusoidalPositionEncoding(_Tabulated):
         self, tokens: Float[Tensor, "batch position d_model"], start: int = 0
     ) -> Float[Tensor, "batch position d_model"]:
         """Add rows `start`, start + 1 and so on to the tokens."""
-        if require.inputs.unchecked:
-            _check_tokens(tokens, self.d_model)
-            require.integer("start", start, at_least=0)
+        _check_tokens(tokens, self.d_model)
+        require.integer("start", start, at_least=0)
         stop = start + tokens.shape[1]
         known = len(self._table)
         if _is_exporting() or torch.jit.is_tracing():
@@ -484,15 +483,11 @@ class LearnedPositionEmbedding(nn.Module):
     ) -> Float[Tensor, "batch position d_model"]:
         """Add all vectors, or those from `start` on if it is given."""
         _, positions, d_model = self.weight.shape
-        if require.inputs.unchecked:
-            _check_tokens(
-                tokens, d_model, positions if start is None else None
-            )
-            require.dtype_of("tokens", tokens, self)
+        _check_tokens(tokens, d_model, positions if start is None else None)
+        require.dtype_of("tokens", tokens, self)
         if start is None:
             return tokens + self.weight
-        if require.inputs.unchecked:
-            require.integer("start", start, at_least=0)
+        require.integer("start", start, at_least=0)
         stop = start + tokens.shape[1]
         if stop > positions:
             raise ValueError(

@@ -4,42 +4,12 @@ import math
 import os
 import re
 import reprlib
-import threading
-from contextlib import AbstractContextManager, nullcontext
 from numbers import Integral, Real
 from pathlib import Path
 
 import torch
 
 _INTEGERS = (Integral, torch.SymInt)
-
-
-class _Inputs(threading.local):
-    """Whether a layer has to check its inputs, in each thread by itself.
-
-    Called by a reader it has to. A model checks what comes in at its door;
-    its layers then get what it has made, and need not look again: in a small
-    model that would take a fifth of the time.
-    """
-
-    unchecked = True
-    _depth = 0
-
-    def checked(self) -> AbstractContextManager:
-        """Let layers trust their inputs; the caller has checked its own."""
-        # A graph holds no checks, so that there is nothing to save.
-        return nullcontext() if torch.compiler.is_compiling() else self
-
-    def __enter__(self) -> None:
-        self._depth += 1
-        self.unchecked = False
-
-    def __exit__(self, *error: object) -> None:
-        self._depth -= 1
-        self.unchecked = self._depth == 0
-
-
-inputs = _Inputs()
 
 
 def integer(name: str, value: int, *, at_least: int | None = None) -> None:
