@@ -2,7 +2,7 @@
 
 A module holds one concept; the chapters derive what it holds. The parts of a
 model lie here: `masks`, `positions`, `patches`, `attention`, `cache`,
-`layers`, `config`, `initialisation`, `transformer`, `vit`. What is done with
+`layers`, `config`, `transformer`, `vit`. What is done with
 models lies in rooms: `data`, `decoding`, `training`, `pretrained`,
 `analysis`; what only the book needs in `book` and `widgets`.
 
