@@ -86,21 +86,23 @@ from vitedu.data import (
     sequences,
 )
 from vitedu.decoding import beams, search
+from vitedu.objectives import (
+    contrastive,
+    masked_autoencoder,
+    self_distillation,
+)
 from vitedu.pretrained import configs, models, weight_files, zoo
 from vitedu.training import (
     activation_checkpointing,
     baselines,
     checkpoints,
-    contrastive,
     descent,
     devices,
     distributed,
     evaluation,
     fine_tuning,
     loop,
-    masked_autoencoder,
     parameter_groups,
-    self_distillation,
 )
 
 
@@ -1562,14 +1564,14 @@ CALLS = {
         model=(VIT_MODEL, not_a()),
         loader=(PICTURES, not_a()),
     ),
-    "training.masked_autoencoder.random_hidden": call(
+    "objectives.masked_autoencoder.random_hidden": call(
         masked_autoencoder.random_hidden,
         num_images=(3, size()),
         num_patches=(5, size(at_least=2)),
         share=(0.5, rate()),
         generator=generator(),
     ),
-    "training.masked_autoencoder.MaskedAutoencoder": call(
+    "objectives.masked_autoencoder.MaskedAutoencoder": call(
         masked_autoencoder.MaskedAutoencoder,
         config=(
             HEADLESS,
@@ -1584,17 +1586,17 @@ CALLS = {
         decoder_heads=(4, both(size(), values(3))),
         normalise_patches=(True, boolean()),
     ),
-    "training.masked_autoencoder.MaskedAutoencoder.targets": call(
+    "objectives.masked_autoencoder.MaskedAutoencoder.targets": call(
         AUTOENCODER.targets, images=(IMAGES, floats(1, 2, 3, exact=True))
     ),
     **{
-        f"training.masked_autoencoder.MaskedAutoencoder.{name}": call(
+        f"objectives.masked_autoencoder.MaskedAutoencoder.{name}": call(
             AUTOENCODER if name == "forward" else getattr(AUTOENCODER, name),
             **hidden_patches(),
         )
         for name in ("forward", "loss", "fill_in")
     },
-    "training.self_distillation.SelfDistillation": call(
+    "objectives.self_distillation.SelfDistillation": call(
         self_distillation.SelfDistillation,
         student=(STUDENT, not_a()),
         num_groups=(4, size()),
@@ -1603,7 +1605,7 @@ CALLS = {
         teacher_temperature=(0.1, number(above=0)),
         centre_momentum=(0.9, both(number(at_least=0), values(1.1, 2))),
     ),
-    "training.self_distillation.SelfDistillation.forward": call(
+    "objectives.self_distillation.SelfDistillation.forward": call(
         TEACHING,
         views=(
             [IMAGES, IMAGES],
@@ -1613,17 +1615,17 @@ CALLS = {
             ),
         ),
     ),
-    "training.self_distillation.SelfDistillation.targets": call(
+    "objectives.self_distillation.SelfDistillation.targets": call(
         TEACHING.targets, scores=(draw(BATCH, 4), floats(1))
     ),
-    "training.self_distillation.GroupHead": call(
+    "objectives.self_distillation.GroupHead": call(
         self_distillation.GroupHead,
         d_model=(WIDTH, size()),
         num_groups=(4, size()),
         d_hidden=(5, size()),
     ),
     **{
-        f"training.contrastive.{name}": call(
+        f"objectives.contrastive.{name}": call(
             getattr(contrastive, name),
             similarities=(
                 draw(3, 3),
@@ -1632,7 +1634,7 @@ CALLS = {
         )
         for name in ("clip_loss", "siglip_loss")
     },
-    "training.contrastive.ImagesAndCaptions": call(
+    "objectives.contrastive.ImagesAndCaptions": call(
         contrastive.ImagesAndCaptions,
         image_config=(
             HEADLESS,
@@ -1648,15 +1650,15 @@ CALLS = {
         start_scale=(10.0, number(above=0)),
         start_bias=(None, number(optional=True)),
     ),
-    "training.contrastive.ImagesAndCaptions.encode_images": call(
+    "objectives.contrastive.ImagesAndCaptions.encode_images": call(
         TWO_ENCODERS.encode_images,
         images=(IMAGES, floats(1, 2, 3, exact=True)),
     ),
-    "training.contrastive.ImagesAndCaptions.encode_captions": call(
+    "objectives.contrastive.ImagesAndCaptions.encode_captions": call(
         TWO_ENCODERS.encode_captions,
         ids=(SRC, both(ids(VOCABULARY), values(SRC * 0, SRC.repeat(1, 2)))),
     ),
-    "training.contrastive.ImagesAndCaptions.forward": call(
+    "objectives.contrastive.ImagesAndCaptions.forward": call(
         TWO_ENCODERS,
         images=(IMAGES, floats(1, 2, 3, exact=True)),
         ids=(SRC, both(ids(VOCABULARY), values(SRC * 0, SRC[:, :0]))),
@@ -1919,8 +1921,8 @@ EXEMPT = {
             "transformer.Encoder.forward",
             "transformer.Decoder.forward",
             "masks.check_mask",
-            "training.masked_autoencoder.MaskedAutoencoder.encode",
-            "training.masked_autoencoder.MaskedAutoencoder.decode",
+            "objectives.masked_autoencoder.MaskedAutoencoder.encode",
+            "objectives.masked_autoencoder.MaskedAutoencoder.decode",
         ),
         "a layer: what does not fit is PyTorch's to refuse",
     ),

@@ -3,8 +3,8 @@
 A module holds one concept; the chapters derive what it holds. The parts of a
 model lie here: `masks`, `positions`, `patches`, `attention`, `cache`,
 `layers`, `config`, `transformer`, `vit`. What is done with
-models lies in rooms: `data`, `decoding`, `training`, `pretrained`,
-`analysis`; what only the book needs in `book` and `widgets`.
+models lies in rooms: `data`, `decoding`, `training`, `objectives`,
+`pretrained`, `analysis`; what only the book needs in `book` and `widgets`.
 
 Import from the module, ``from vitedu.decoding.search import beam_search``;
 what is used most comes from here as well, ``from vitedu import beam_search``.

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from vitedu import require
 from vitedu.config import BlockConfig
-from vitedu.training.masked_autoencoder import MaskedAutoencoder
+from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
