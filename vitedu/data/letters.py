@@ -35,10 +35,6 @@ def copy_task(
     Returns:
         The training and the test pairs; source and target share a vocabulary.
 
-    Raises:
-        TypeError, ValueError: An argument outside its range, or more pairs
-            than half of the different sequences there are.
-
     Source: Graves et al. 2014, section 4.1.
     Deviates: Letters instead of random bits.
     """
@@ -85,9 +81,6 @@ def reverse_task(
 
     Returns:
         The training and the test pairs; source and target share a vocabulary.
-
-    Raises:
-        TypeError, ValueError: As in `copy_task`.
     """
     copies = copy_task(
         num_train=num_train,
