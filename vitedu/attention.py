@@ -38,6 +38,10 @@ def attention_weights(
         Weights in [0, 1]; a row sums to 1, or to 0 where its query may attend
         to no key at all.
 
+    Raises:
+        TypeError, ValueError: Axes or dtypes that do not fit, a mask that is
+            not boolean with four axes, or a scale that is not a finite number.
+
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     Deviates: A query that sees no key is not in the paper. Its row is zero,
         with finite gradients, as in PyTorch's fused attention.

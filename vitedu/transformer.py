@@ -260,7 +260,7 @@ def _check_decoding(
     cache: DecoderCache | None,
 ) -> None:
     require.ids("tgt", tgt, model.config.tgt_vocab_size)
-    require.rank("src", src, "batch src")
+    require.ids("src", src, model.config.src_vocab_size)
     require.tokens("memory", memory, model.config.d_model, model.generator)
     require.instance("cache", cache, DecoderCache, optional=True)
     if src.shape != memory.shape[:2] or tgt.shape[0] != src.shape[0]:

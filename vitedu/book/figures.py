@@ -22,7 +22,6 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from vitedu import require
 from vitedu.book import plots
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -64,8 +63,6 @@ def drawing(figure: Figure, *, phone: bool = False) -> str:
     >>> 's-soft' in drawing(figure), '"#6b675f"' in drawing(figure)
     (True, True)
     """
-    require.instance("figure", figure, Figure)
-    require.boolean("phone", phone)
     ElementTree.register_namespace("", SVG)
     root = _drawn(figure, DRAWING, "a")
     if phone:
@@ -187,7 +184,6 @@ def for_phone(figure: Figure) -> Figure:
 
     Panels that stay nearly as large beside each other do so.
     """
-    require.instance("figure", figure, Figure)
     figure.draw_without_rendering()
     narrow = pickle.loads(pickle.dumps(figure))
     for text in narrow.findobj(Text):

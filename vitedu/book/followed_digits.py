@@ -48,7 +48,6 @@ def followed_digits(
             makes it.
         all_images: Whether to send all test images instead.
     """
-    require.boolean("all_images", all_images)
     sent = _sent("model", model)
     data = digits()
     answers = _answers(model, data)
