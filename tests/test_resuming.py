@@ -492,6 +492,7 @@ def test_a_model_that_computes_its_blocks_again_goes_on(
     ("changes", "message"),
     [
         ({"batch_size": 12}, "loader, batches is 4 there, got 5"),
+        ({"seed": 1}, "loader.generator, seed is 0 there, got 1"),
         ({"images": 65}, "loader.dataset, length is 64 there, got 65"),
     ],
 )

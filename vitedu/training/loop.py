@@ -78,14 +78,15 @@ def fit(
             as an attribute; worker processes begin anew in each epoch, with
             numbers drawn from these. Workers that live on are refused. So is
             another run, known by `config`, the `config` of the model, names,
-            shapes and dtypes of its weights, and the numbers of samples and
-            batches. Nothing else is compared: not the data themselves, nor a
-            part that was exchanged by hand. What draws from other generators
-            does not resume exactly. What `evaluate` remembers is its own
-            affair. The first process reads and writes for all; another number
-            of processes may go on, but not within an epoch. A run that is
-            given more epochs than its checkpoint goes on, too, finished or
-            not: its rates are from then on those of the longer cycle.
+            shapes and dtypes of its weights, the seeds of these generators,
+            and the numbers of samples and batches. Nothing else is compared:
+            not the data themselves, nor a part that was exchanged by hand.
+            What draws from other generators does not resume exactly. What
+            `evaluate` remembers is its own affair. The first process reads
+            and writes for all; another number of processes may go on, but not
+            within an epoch. A run that is given more epochs than its
+            checkpoint goes on, too, finished or not: its rates are from then
+            on those of the longer cycle.
         checkpoint_every: Steps from one write to the next within an epoch;
             None writes at its end alone. To go on exactly, the data of the
             steps that were done are drawn once more, and put aside.

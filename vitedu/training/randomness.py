@@ -29,6 +29,10 @@ class Randomness:
         self.own = _generators_of(loader)
         self.device = device
 
+    def seeds(self) -> dict[str, int]:
+        """Return what those of the loader, samplers and data began with."""
+        return {name: own.initial_seed() for name, own in self.own.items()}
+
     def states(self) -> dict[str, Tensor]:
         """Return where each of them is."""
         found = {name: own.get_state() for name, own in self.own.items()}

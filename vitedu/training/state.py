@@ -152,7 +152,11 @@ class TrainState:
             )
         self.facts = once_for_all(
             lambda: _describe_run(
-                self.model, self.loader, self.config, self.keep_best
+                self.model,
+                self.loader,
+                self.config,
+                self.keep_best,
+                self.randomness.seeds(),
             )
         )
         if once_for_all(path.exists):
@@ -295,7 +299,11 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _describe_run(
-    model: nn.Module, loader: DataLoader, config: TrainConfig, keep_best: bool
+    model: nn.Module,
+    loader: DataLoader,
+    config: TrainConfig,
+    keep_best: bool,
+    seeds: dict[str, int],
 ) -> dict[str, str]:
     """Return what must be the same when a run goes on, name by name.
 
@@ -309,6 +317,7 @@ def _describe_run(
         for field in fields(part)
     }
     found["keep_best"] = repr(keep_best)
+    found |= {f"{name}, seed": repr(seed) for name, seed in seeds.items()}
     if hasattr(loader.dataset, "__len__"):
         found["loader.dataset, length"] = repr(len(loader.dataset))
     return found | {"loader, batches": repr(len(loader))}
