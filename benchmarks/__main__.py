@@ -14,11 +14,8 @@ from pathlib import Path
 import torch
 
 from benchmarks import (
-    builds,
     decoding,
     explorers,
-    input_checks,
-    lighthouse,
     models,
     page_weight,
     table,
@@ -36,10 +33,6 @@ PARTS: dict[str, tuple[str, Part]] = {
         "Decoding: processor time with a cache",
         lambda options: decoding.rows(),
     ),
-    "checks": (
-        "Checks of inputs: time of a pass with them, without them 1",
-        lambda options: input_checks.rows(),
-    ),
     "weight": (
         "Pages: first visit, after gzip",
         lambda options: page_weight.rows(options.site),
@@ -47,14 +40,6 @@ PARTS: dict[str, tuple[str, Part]] = {
     "explorers": (
         "Explorers: from a move to its frame, 95th percentile",
         lambda options: explorers.rows(options.site),
-    ),
-    "lighthouse": (
-        f"Lighthouse: a phone, {lighthouse.LIGHTHOUSE}, one run each",
-        lambda options: lighthouse.rows(options.site, options.quick),
-    ),
-    "builds": (
-        "Building the site: wall time, chapters executed before",
-        lambda options: builds.rows(ROOT, options.quick),
     ),
 }
 

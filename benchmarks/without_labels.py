@@ -47,14 +47,17 @@ from vitedu.data.captions import (
     scenes,
 )
 from vitedu.data.fashion import CLASSES, fashion
-from vitedu.training.contrastive import (
+from vitedu.objectives.contrastive import (
     ImagesAndCaptions,
     clip_loss,
     siglip_loss,
 )
+from vitedu.objectives.masked_autoencoder import (
+    MaskedAutoencoder,
+    random_hidden,
+)
+from vitedu.objectives.self_distillation import GroupHead, SelfDistillation
 from vitedu.training.descent import minimise
-from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
-from vitedu.training.self_distillation import GroupHead, SelfDistillation
 from vitedu.vit import VisionTransformer
 
 SEEDS = range(3)

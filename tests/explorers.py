@@ -18,8 +18,8 @@ from vitedu.book.hidden_patches import pictures_to_hide
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
 from vitedu.data.fashion import CLASSES, fashion
+from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 from vitedu.patches import patchify
-from vitedu.training.masked_autoencoder import MaskedAutoencoder
 from vitedu.vit import VisionTransformer
 from vitedu.widgets import (
     AskPatch,

@@ -18,11 +18,12 @@ ROOMS = {
     "data": "",
     "decoding": "",
     "training": "",
+    "objectives": "",
     "pretrained": "data training",
     "analysis": "",
     "train": "data decoding training pretrained",
     "predict": "data training pretrained",
-    "book": "data pretrained training analysis",
+    "book": "data objectives pretrained training analysis",
     "widgets": "",
 }
 LISTED = modules(LIBRARY)

@@ -1,20 +1,12 @@
 """The tables of the benchmarks: ratios, verdicts, files; nothing is timed."""
 
 import json
-import os
 from types import SimpleNamespace
 
-import jaxtyping
-import nbformat
 import pytest
-import torch
-import yaml
 
 from benchmarks import (
-    builds,
     explorers,
-    input_checks,
-    lighthouse,
     models,
     peers,
     table,
@@ -22,7 +14,6 @@ from benchmarks import (
 from benchmarks.__main__ import PARTS, measure
 from benchmarks.table import Row
 from vitedu.config import ViTConfig
-from vitedu.masks import padding_mask
 
 
 def make(ours: float, theirs: float, **others) -> Row:
@@ -138,28 +129,6 @@ def test_models_are_compared_with_every_peer(monkeypatch):
     assert cases == both + half
 
 
-def test_checks_of_inputs_are_taken_out_and_put_back(monkeypatch):
-    # The clock is replaced: a call takes 2 s where its input is refused.
-    now = [0]
-
-    def run():
-        try:
-            padding_mask(torch.ones(1, 2), 0)
-            now[0] += 1
-        except TypeError:
-            now[0] += 2
-
-    monkeypatch.setattr(input_checks, "ROUNDS", 3)
-    monkeypatch.setattr(input_checks.time, "process_time", lambda: now[0])
-    jaxtyping.config.update("jaxtyping_disable", True)
-    row = input_checks.row("w", run)
-    before = now[0]
-    run()
-    jaxtyping.config.update("jaxtyping_disable", False)
-    assert (row.ours, row.theirs) == (2, 1.03)
-    assert now[0] == before + 2
-
-
 def test_an_explorer_is_as_slow_as_its_slowest_control():
     quick, slow = [1.0] * 20, [5.0] * 19 + [90.0]
     found = {"slider 1": quick, "slider 2": slow, "table 1": [200.0]}
@@ -171,80 +140,3 @@ def test_an_explorer_is_as_slow_as_its_slowest_control():
 def test_an_explorer_that_never_answers_is_an_error():
     with pytest.raises(RuntimeError, match="page: the explorer answers to"):
         explorers.slowest("page", {"slider 1": [1.0] * 9})
-
-
-@pytest.mark.parametrize("failures", [0, 1, lighthouse.TRIES])
-def test_lighthouse_gets_another_try(tmp_path, monkeypatch, failures):
-    """A program in the place of npx fails so often, then writes a report."""
-    program = tmp_path / "npx"
-    program.write_text(
-        "#!/bin/sh\n"
-        f'echo >> "{tmp_path}/tries"\n'
-        f'[ $(wc -l < "{tmp_path}/tries") -le {failures} ] && exit 1\n'
-        'for word; do case "$word" in --output-path=*)\n'
-        """  echo '{"score": 1}' > "${word#*=}";; esac; done\n"""
-    )
-    program.chmod(0o755)
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    monkeypatch.setenv("PATH", path)
-    if failures == lighthouse.TRIES:
-        with pytest.raises(RuntimeError, match="failed 3 times on address"):
-            lighthouse.audit("address")
-    else:
-        assert lighthouse.audit("address") == {"score": 1}
-    tries = len((tmp_path / "tries").read_text().splitlines())
-    assert tries == min(failures + 1, lighthouse.TRIES)
-
-
-def test_what_lighthouse_complains_of_is_named():
-    weights = {"performance": {"slow": 5}, "seo": {"title": 1, "hint": 0}}
-    report = {
-        "categories": {
-            name: {
-                "auditRefs": [
-                    {"id": audit, "weight": weight}
-                    for audit, weight in weights.get(name, {}).items()
-                ]
-            }
-            for name in lighthouse.LOWEST
-        },
-        "audits": {
-            "slow": {"score": 0.5},
-            "title": {"score": 0},
-            "hint": {"score": 0},
-        },
-    }
-    assert lighthouse.failed(report) == ["title"]
-    report["audits"]["title"]["score"] = 1
-    assert lighthouse.failed(report) == []
-
-
-def test_copies_of_a_chapter_have_names_of_their_own(tmp_path):
-    executed, book = tmp_path / "executed", tmp_path / "book"
-    for folder in (executed, book / "chapters"):
-        folder.mkdir(parents=True)
-    for folder in (".doctrees", "html"):
-        (book / "_build" / folder).mkdir(parents=True)
-    claim = '<p id="claim-fast" data-claim="{&quot;name&quot;: &quot;fast'
-    cell = nbformat.v4.new_code_cell(
-        outputs=[nbformat.v4.new_output("display_data", {"text/html": claim})]
-    )
-    text = nbformat.v4.new_markdown_cell("(e-07)=\nSee [it](#e-07).")
-    notebook = nbformat.v4.new_notebook(cells=[text, cell])
-    for name in ("01-a", "02-b"):
-        nbformat.write(notebook, executed / f"{name}.ipynb")
-    (book / "_toc.yml").write_text("{parts: []}")
-    (book / "_config.yml").write_text("{execute: {}}")
-    builds.add_chapters(executed, book, 3)
-    toc = yaml.safe_load((book / "_toc.yml").read_text())
-    files = [entry["file"] for entry in toc["parts"][0]["chapters"]]
-    assert [name.split("/")[1] for name in files] == [
-        "copy-000-01-a",
-        "copy-001-02-b",
-        "copy-002-01-a",
-    ]
-    third = (book / f"{files[2]}.ipynb").read_text("utf-8")
-    assert "(e-07-copy-2)=" in third
-    assert "(#e-07)" in third
-    assert 'id=\\"claim-fast-copy-2\\"' in third
-    assert "&quot;: &quot;fast-copy-2" in third

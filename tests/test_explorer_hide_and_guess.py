@@ -10,8 +10,8 @@ from torch import Tensor
 
 from vitedu.book.hidden_patches import pictures_to_hide
 from vitedu.config import ViTConfig
+from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 from vitedu.patches import patchify, unpatchify
-from vitedu.training.masked_autoencoder import MaskedAutoencoder
 from vitedu.vit import VisionTransformer
 
 SCRIPTS = "matrices follow_digit_maths hide_and_guess_maths"

@@ -63,10 +63,7 @@ FUSED = (
     "F.scaled_dot_product_attention("
     "q, k, v, attn_mask={mask}, dropout_p=dropout, scale={scale})"
 )
-OWN_ATTENTION = (
-    "scaled_dot_product_attention("
-    "q, k, v, {mask}, scale=self.scale, dropout=dropout, record=record)"
-)
+OWN_ATTENTION = "_attend(q, k, v, {mask}, self.scale, dropout, record)"
 DECODE = (
     "self.decoder(self.tgt_embed(tgt[:, start:], start), memory,"
     " past & padding_mask(tgt, self.config.tgt_pad_id), {mask}, cache)"
@@ -598,77 +595,77 @@ MUTANTS = [
     ),
     Mutant(
         "what is seen counts in the loss of an autoencoder",
-        "training.masked_autoencoder",
+        "objectives.masked_autoencoder",
         "errors[hidden].mean()",
         "errors.mean()",
         MAE,
     ),
     Mutant(
         "tokens put back in the order of the hidden patches",
-        "training.masked_autoencoder",
+        "objectives.masked_autoencoder",
         "everywhere.scatter(1, seen.expand_as(patches), patches)",
         "everywhere.scatter(1, seen.flip(1).expand_as(patches), patches)",
         MAE,
     ),
     Mutant(
         "patches normalised by the variance of a population",
-        "training.masked_autoencoder",
+        "objectives.masked_autoencoder",
         "torch.var_mean(patches, dim=-1, keepdim=True)",
         "torch.var_mean(patches, dim=-1, keepdim=True, correction=0)",
         MAE,
     ),
     Mutant(
         "the encoder sees what is hidden",
-        "training.masked_autoencoder",
+        "objectives.masked_autoencoder",
         "patches.take_along_dim(seen, dim=1)",
         "(patches + patches.mean(1, True)).take_along_dim(seen, dim=1)",
         "self_supervised: hidden_cannot_influence",
     ),
     Mutant(
         "the teacher not centred",
-        "training.self_distillation",
+        "objectives.self_distillation",
         "scores - self.centre",
         "scores",
         DINO,
     ),
     Mutant(
         "a view compared with itself",
-        "training.self_distillation",
+        "objectives.self_distillation",
         "i != j",
         "i <= j",
         DINO,
     ),
     Mutant(
         "the teacher keeps what the student should",
-        "training.self_distillation",
+        "objectives.self_distillation",
         "old.lerp_(new, 1 - self.momentum)",
         "old.lerp_(new, self.momentum)",
         DINO,
     ),
     Mutant(
         "temperatures of student and teacher swapped",
-        "training.self_distillation",
+        "objectives.self_distillation",
         "centred / self.teacher_temperature",
         "centred / self.student_temperature",
         DINO,
     ),
     Mutant(
         "images choose captions, and not the other way round",
-        "training.contrastive",
+        "objectives.contrastive",
         "(rows + columns) / 2",
         "rows",
         PAIRS,
     ),
     Mutant(
         "pairs told to be none",
-        "training.contrastive",
+        "objectives.contrastive",
         "2 * torch.eye(len(similarities)).to(similarities) - 1",
         "1 - 2 * torch.eye(len(similarities)).to(similarities)",
         PAIRS,
     ),
     Mutant(
         "padding is part of a caption's mean",
-        "training.contrastive",
+        "objectives.contrastive",
         "(self.norm(x) * counted).sum(dim=1) / counted.sum(dim=1)",
         "self.norm(x).mean(dim=1)",
         "self_supervised: padding_changes_nothing",

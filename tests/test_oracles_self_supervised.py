@@ -26,9 +26,12 @@ from transformers import (
 )
 
 from vitedu.config import ViTConfig
-from vitedu.training.contrastive import clip_loss, siglip_loss
-from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
-from vitedu.training.self_distillation import SelfDistillation
+from vitedu.objectives.contrastive import clip_loss, siglip_loss
+from vitedu.objectives.masked_autoencoder import (
+    MaskedAutoencoder,
+    random_hidden,
+)
+from vitedu.objectives.self_distillation import SelfDistillation
 
 CONFIG = ViTConfig(
     image_size=12,

@@ -141,7 +141,7 @@ def test_a_cached_block_is_the_whole_and_keeps_the_shared_heads(parallel):
 def test_angles_have_to_fit():
     layer, x = make_attention(), draw(2, 5, 7)
     angles = rotary_angles(5, 8, **DOUBLE)
-    with refuses(ValueError, "rotary must have (token, head_dim / 2) for 5"):
+    with refuses(ValueError, "angles must have (token, head_dim / 2) for 5"):
         layer(x, rotary=angles[1:])
     with refuses(ValueError, "rotary must be None with a memory"):
         layer(x, x, rotary=angles)

@@ -20,15 +20,18 @@ from vitedu.data.captions import (
     scenes,
 )
 from vitedu.data.digits import digits
-from vitedu.patches import patchify
-from vitedu.training.contrastive import (
+from vitedu.objectives.contrastive import (
     ImagesAndCaptions,
     clip_loss,
     siglip_loss,
 )
+from vitedu.objectives.masked_autoencoder import (
+    MaskedAutoencoder,
+    random_hidden,
+)
+from vitedu.objectives.self_distillation import GroupHead, SelfDistillation
+from vitedu.patches import patchify
 from vitedu.training.descent import minimise
-from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
-from vitedu.training.self_distillation import GroupHead, SelfDistillation
 
 SIZES = {
     "image_size": (6, 9),

@@ -2,12 +2,16 @@
 
 A module holds one concept; the chapters derive what it holds. The parts of a
 model lie here: `masks`, `positions`, `patches`, `attention`, `cache`,
-`layers`, `config`, `initialisation`, `transformer`, `vit`. What is done with
-models lies in rooms: `data`, `decoding`, `training`, `pretrained`,
-`analysis`; what only the book needs in `book` and `widgets`.
+`layers`, `config`, `transformer`, `vit`. What is done with
+models lies in rooms: `data`, `decoding`, `training`, `objectives`,
+`pretrained`, `analysis`; what only the book needs in `book` and `widgets`.
 
 Import from the module, ``from vitedu.decoding.search import beam_search``;
 what is used most comes from here as well, ``from vitedu import beam_search``.
+
+An argument of another type is a TypeError, and one outside its range, or that
+does not fit the others, a ValueError; the message names it and says what came.
+Docstrings list only the errors that this does not let you expect.
 """
 
 from importlib import import_module

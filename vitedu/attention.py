@@ -81,17 +81,25 @@ def scaled_dot_product_attention(
     Returns:
         One output vector per query; zeros where it sees no key.
 
-    Raises:
-        TypeError, ValueError: As for `attention_weights`.
-
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     Deviates: Dropout on the weights is from the authors' code, not the paper.
     Derived in: 03-scaled-dot-product-attention
     """
-    if require.inputs.unchecked:
-        _check(q, k, v, mask, scale)
-        require.rate("dropout", dropout)
-        require.function("record", record, optional=True)
+    _check(q, k, v, mask, scale)
+    require.rate("dropout", dropout)
+    require.function("record", record, optional=True)
+    return _attend(q, k, v, mask, scale, dropout, record)
+
+
+def _attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    scale: float | None,
+    dropout: float,
+    record: Callable[[Tensor], None] | None,
+) -> Tensor:
     small = q.device.type == "cpu" and q.shape[2] * k.shape[2] <= _SMALL_MAP
     if small or record is not None:
         weights = _weights(q, k, mask, scale)
@@ -130,10 +138,6 @@ def blockwise_attention(
 
     Returns:
         What `scaled_dot_product_attention` returns, with the same gradients.
-
-    Raises:
-        TypeError, ValueError: As for `attention_weights`; a `block_size` that
-            is not an integer of at least 1.
 
     Source: Milakov & Gimelshein 2018, section 3; Dao et al. 2022, section 3.1
         and algorithm 1.
@@ -217,11 +221,6 @@ def rotate(
     Returns:
         Vectors of the same lengths, in the dtype of `x`.
 
-    Raises:
-        TypeError: An argument is not a tensor of floating-point numbers.
-        ValueError: `x` has other axes or an odd width, or `angles` are not
-            (token, head_dim / 2).
-
     Source: Su et al. 2021, section 3.2.2 and equation 34.
     Deviates: The pairs, see above.
     Derived in: 22-the-block-since
@@ -230,10 +229,16 @@ def rotate(
     >>> rotate(x, torch.tensor([[torch.pi / 2, 0]])).abs().round()
     tensor([[[[ 0., 10.,  1.,  0.]]]])
     """
-    if require.inputs.unchecked:
-        require.rank("x", x, "batch heads token head_dim")
-        require.floating("x", x)
-        _check_angles("angles", angles, x.shape[2], x.shape[3])
+    require.rank("x", x, "batch heads token head_dim")
+    require.floating("x", x)
+    require.rank("angles", angles, "token pair")
+    require.floating("angles", angles)
+    tokens, head_dim = x.shape[2:]
+    if head_dim % 2 or angles.shape != (tokens, head_dim // 2):
+        raise ValueError(
+            f"angles must have (token, head_dim / 2) for {tokens} tokens and "
+            f"head_dim = {head_dim}, got {tuple(angles.shape)}"
+        )
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     first, second = x.chunk(2, dim=-1)
     return torch.cat(
@@ -263,11 +268,6 @@ class MultiHeadAttention(nn.Module):
         qk_norm_eps: Epsilon of the two; above 0.
         attention_dropout: Rate on the weights, in [0, 1).
         dropout: Rate after the output projection, in [0, 1).
-
-    Raises:
-        TypeError, ValueError: Sizes that are not positive integers or do not
-            divide; rates outside [0, 1); a scale that is not a finite number;
-            an epsilon that is not above 0; inputs of another width or dtype.
 
     Source: Vaswani et al. 2017, section 3.2.2; fewer heads of keys and values:
         Shazeer 2019, section 3, and Ainslie et al. 2023, section 2.2;
@@ -349,9 +349,6 @@ class MultiHeadAttention(nn.Module):
         that are turned already: of the tokens after those that it holds, the
         angles `start` at its length.
         """
-        if require.inputs.unchecked:
-            _check_inputs(self, x, memory, cache)
-            _check_rotary(self, x, memory, rotary)
         if memory is None:
             q, k, v = self._project_qkv(x)
             if rotary is not None:
@@ -359,14 +356,20 @@ class MultiHeadAttention(nn.Module):
             if cache is not None:
                 k, v = cache.append(k, v)
         else:
+            if rotary is not None:
+                raise ValueError(
+                    "rotary must be None with a memory, whose tokens have "
+                    "positions of their own, got angles"
+                )
             q = self._project_q(x)
             k, v = self._read(memory, cache)
+        if mask is not None:
+            # Of another kind it might be added, or fit the wrong axes.
+            check_mask(mask, *q.shape[:3], k.shape[2])
         dropout = self.attention_dropout if self.training else 0.0
         record = _one_recorder(self._recorders)
         k, v = self._for_all_queries(k), self._for_all_queries(v)
-        heads = scaled_dot_product_attention(
-            q, k, v, mask, scale=self.scale, dropout=dropout, record=record
-        )
+        heads = _attend(q, k, v, mask, self.scale, dropout, record)
         merged = rearrange(heads, "b heads n d -> b n (heads d)")
         return self.proj_drop(self.proj(merged))
 
@@ -420,10 +423,6 @@ class MultiHeadAttention(nn.Module):
 
 def kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
     """Return the heads of keys and values, with None replaced by its meaning.
-
-    Raises:
-        TypeError, ValueError: A number that is not a positive integer, or
-            `num_kv_heads` does not divide `num_heads`.
 
     >>> kv_heads(8, None), kv_heads(8, 2)
     (8, 2)
@@ -486,55 +485,3 @@ def _check_options(
         require.number("scale", scale)
     require.rate("attention_dropout", attention_dropout)
     require.rate("dropout", dropout)
-
-
-def _check_inputs(
-    layer: MultiHeadAttention,
-    x: Tensor,
-    memory: Tensor | None,
-    cache: KeyValueCache | None,
-) -> None:
-    require.tokens("x", x, layer.d_model, layer.qkv)
-    require.instance("cache", cache, KeyValueCache, optional=True)
-    if memory is None:
-        return
-    require.tokens("memory", memory, layer.d_model, layer.qkv)
-    if memory.shape[0] != x.shape[0]:
-        raise ValueError(
-            f"memory must have the batch of x, {x.shape[0]}, "
-            f"got {memory.shape[0]}"
-        )
-    # A cache holds nothing yet, or one memory.
-    if cache and len(cache) != memory.shape[1]:
-        raise ValueError(
-            f"memory must be that of the cache, {len(cache)} tokens, "
-            f"got {memory.shape[1]}"
-        )
-
-
-def _check_rotary(
-    layer: MultiHeadAttention,
-    x: Tensor,
-    memory: Tensor | None,
-    rotary: Tensor | None,
-) -> None:
-    if rotary is None:
-        return
-    _check_angles("rotary", rotary, x.shape[1], layer.head_dim)
-    if memory is not None:
-        raise ValueError(
-            "rotary must be None with a memory, whose tokens have places of "
-            f"their own, got angles of shape {tuple(rotary.shape)}"
-        )
-
-
-def _check_angles(
-    name: str, angles: Tensor, tokens: int, head_dim: int
-) -> None:
-    require.rank(name, angles, "token pair")
-    require.floating(name, angles)
-    if head_dim % 2 or angles.shape != (tokens, head_dim // 2):
-        raise ValueError(
-            f"{name} must have (token, head_dim / 2) for {tokens} tokens and "
-            f"head_dim = {head_dim}, got {tuple(angles.shape)}"
-        )

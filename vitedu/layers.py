@@ -19,10 +19,6 @@ class SwiGLU(nn.Module):
     through. Before it stands a linear map of twice the width, whose rows are
     those of the gate and then the others: one product is faster than two.
 
-    Raises:
-        TypeError, ValueError: Tokens that are not fractions, or whose width is
-            odd.
-
     Source: Shazeer 2020, section 2, equation 6.
     Deviates: Hugging Face's Llama keeps the two maps apart, as `gate_proj` and
         `up_proj`; timm's `SwiGLUPacked` has them in one, in this order.
@@ -31,13 +27,6 @@ class SwiGLU(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch token twice"]
     ) -> Float[Tensor, "batch token d_ff"]:
-        if require.inputs.unchecked:
-            require.rank("x", x, "batch token twice")
-            require.floating("x", x)
-            if x.shape[-1] % 2:
-                raise ValueError(
-                    f"x must have an even width, got {x.shape[-1]}"
-                )
         gate, rest = x.chunk(2, dim=-1)
         return F.silu(gate) * rest
 
@@ -50,9 +39,6 @@ def swiglu_width(d_ff: int, *, multiple_of: int = 1) -> int:
     Args:
         d_ff: Hidden width of a network without a gate.
         multiple_of: What the result is to be a multiple of; it is rounded up.
-
-    Raises:
-        TypeError, ValueError: A number is not an integer of at least 1.
 
     Source: Shazeer 2020, section 2; Touvron et al. 2023 (Llama), section 2.2.
     Derived in: 22-the-block-since
@@ -82,10 +68,6 @@ def make_norm(
         d_model: Width of a token.
         eps: Is added to the mean square; above 0.
 
-    Raises:
-        TypeError, ValueError: An unknown `norm`, a width that is not a
-            positive integer, an epsilon that is not above 0.
-
     Source: Ba et al. 2016, section 3; Zhang & Sennrich 2019, section 4.
     Derived in: 22-the-block-since
 
@@ -111,10 +93,6 @@ class FeedForward(nn.Module):
         activation_dropout: Rate after the activation, in [0, 1); None means
             `dropout` (ViT; the Transformer of 2017 has none there).
         dropout: Rate after the second map, in [0, 1).
-
-    Raises:
-        TypeError, ValueError: Sizes that are not positive integers, an unknown
-            activation, a rate outside [0, 1); tokens of another width.
 
     Source: Vaswani et al. 2017, section 3.3; GELU and both dropouts as in
         Dosovitskiy et al. 2021, section 3.1 and appendix B.1; SwiGLU: Shazeer
@@ -152,8 +130,6 @@ class FeedForward(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch token d_model"]
     ) -> Float[Tensor, "batch token d_model"]:
-        if require.inputs.unchecked:
-            require.tokens("x", x, self.d_model, self.fc1)
         hidden = self.drop1(self.act(self.fc1(x)))
         return self.drop2(self.fc2(hidden))
 
@@ -167,9 +143,6 @@ class DropPath(nn.Module):
     Args:
         rate: Probability of skipping, in [0, 1).
 
-    Raises:
-        TypeError, ValueError: A rate outside [0, 1).
-
     Source: Huang et al. 2016, section 3.
     Deviates: The paper drops for a whole batch and rescales in evaluation;
         here each sample is drawn by itself and the rescaling is in training.
@@ -182,8 +155,6 @@ class DropPath(nn.Module):
         self.rate = rate
 
     def forward(self, x: Float[Tensor, "batch ..."]) -> Tensor:
-        if require.inputs.unchecked:
-            require.instance("x", x, Tensor)
         if not self.training or self.rate == 0:
             return x
         shape = (x.shape[0],) + (1,) * (x.ndim - 1)
@@ -204,10 +175,6 @@ class LayerScale(nn.Module):
         d_model: Width of a token.
         initial: What all factors start at; above 0.
 
-    Raises:
-        TypeError, ValueError: A width that is not a positive integer, an
-            `initial` that is not above 0; tokens of another width.
-
     Source: Touvron et al. 2021b, section 2.
     """
 
@@ -220,8 +187,6 @@ class LayerScale(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch token d_model"]
     ) -> Float[Tensor, "batch token d_model"]:
-        if require.inputs.unchecked:
-            require.tokens("x", x, len(self.gamma), self)
         return x * self.gamma
 
     def extra_repr(self) -> str:
@@ -247,12 +212,6 @@ class EncoderBlock(nn.Module):
         parallel: Whether both read the same normalised input, and are one
             residual branch: x + attn(norm1(x)) + mlp(norm1(x)). There is no
             `norm2` then. It needs `norm_first`.
-
-    Raises:
-        TypeError, ValueError: `attn` and `mlp` of different widths, a rate
-            outside [0, 1), an epsilon or a `layer_scale` that is not above 0,
-            an unknown `norm`, `parallel` without `norm_first`; tokens of
-            another width.
 
     Source: Dosovitskiy et al. 2021, equations 2 and 3; post-norm: Vaswani
         et al. 2017, section 3.1; `parallel`: Wang & Komatsuzaki 2021 (GPT-J),
@@ -310,8 +269,6 @@ class EncoderBlock(nn.Module):
         `cache`, `x` holds the new tokens only; `mask` then has a key for every
         token so far.
         """
-        if require.inputs.unchecked:
-            require.tokens("x", x, self.attn.d_model, self.norm1)
         if self.parallel:
             y = self.norm1(x)
             seen = self.attn(y, mask=mask, cache=cache, rotary=rotary)
@@ -342,10 +299,6 @@ class DecoderBlock(nn.Module):
             normalises after the sum (post-norm, Vaswani et al. 2017).
         norm: "layer" or "rms", see `make_norm`.
         layer_norm_eps: Epsilon of the three normalisations.
-
-    Raises:
-        TypeError, ValueError: As for `EncoderBlock`; also a `memory` of
-            another width or batch.
 
     Source: Vaswani et al. 2017, section 3.1.
     Derived in: 08-decoder
@@ -389,9 +342,6 @@ class DecoderBlock(nn.Module):
         With a `cache` (self, cross), `x` holds the new tokens only; `mask`
         then has a key for every token so far.
         """
-        if require.inputs.unchecked:
-            require.tokens("x", x, self.attn.d_model, self.norm1)
-            _require_pair(cache)
         own, other = (None, None) if cache is None else cache
         if self.norm_first:
             y = self.attn(self.norm1(x), mask=mask, cache=own)
@@ -463,13 +413,3 @@ def _require_parts(mlp: FeedForward, **attentions: MultiHeadAttention) -> None:
                 f"{name} must have the d_model of attn, "
                 f"{attentions['attn'].d_model}, got {part.d_model}"
             )
-
-
-def _require_pair(cache: tuple[KeyValueCache, KeyValueCache] | None) -> None:
-    require.instance("cache", cache, tuple, optional=True)
-    if cache is None:
-        return
-    if len(cache) != 2:
-        raise ValueError(f"cache must be (self, cross), got {cache!r}")
-    for i, part in enumerate(cache):
-        require.instance(f"cache[{i}]", part, KeyValueCache)

@@ -392,11 +392,7 @@ _NEEDS = {
 
 
 def _check_together(options: TrainOptions) -> None:
-    """Require options that have a meaning beside the others.
-
-    Raises:
-        ValueError: One has none.
-    """
+    """Require options that have a meaning beside the others."""
     for name, needed in _NEEDS.items():
         value = getattr(options, name)
         if value is not None and getattr(options, needed) is None:

@@ -32,12 +32,6 @@ class TokenEmbedding(nn.Module):
         pad_id: The row that stays zero in the beginning and that looking up
             does not train.
 
-    Raises:
-        TypeError: `config` is not a TransformerConfig; ids that are not
-            integers.
-        ValueError: Ids outside the vocabulary; a sequence longer than
-            `config.max_len`.
-
     Source: Vaswani et al. 2017, sections 3.4, 3.5 and 5.4.
     """
 
@@ -52,7 +46,6 @@ class TokenEmbedding(nn.Module):
             raise ValueError(
                 f"pad_id must be below vocab_size = {vocab_size}, got {pad_id}"
             )
-        self.vocab_size = vocab_size
         self.tokens = nn.Embedding(vocab_size, config.d_model, pad_id)
         grows = config.embedding_scale == "embedding"
         self.scale = config.d_model**0.5 if grows else 1.0
@@ -64,8 +57,6 @@ class TokenEmbedding(nn.Module):
         self, ids: Int[Tensor, "batch token"], start: int = 0
     ) -> Float[Tensor, "batch token d_model"]:
         """Embed `ids`, the first of which stands at position `start`."""
-        if require.inputs.unchecked:
-            require.ids("ids", ids, self.vocab_size)
         x = self.tokens(ids) * self.scale
         if self.positions is not None:
             x = self.positions(x, start)
@@ -77,9 +68,6 @@ class Encoder(nn.Module):
 
     Args:
         config: Sizes, rates and norms.
-
-    Raises:
-        TypeError: `config` is not a TransformerConfig.
 
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: With ``norm_first`` a layer normalisation closes the stack.
@@ -116,10 +104,6 @@ class Decoder(nn.Module):
     Args:
         config: Sizes, rates and norms.
 
-    Raises:
-        TypeError: `config` is not a TransformerConfig.
-        ValueError: A `cache` of another number of blocks.
-
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: As for `Encoder`.
     Derived in: 08-decoder
@@ -153,8 +137,6 @@ class Decoder(nn.Module):
         With a `cache`, `x` holds the new tokens only; `mask` then has a key
         for every token so far.
         """
-        if require.inputs.unchecked:
-            require.instance("cache", cache, DecoderCache, optional=True)
         caches = [None] * len(self.blocks) if cache is None else cache.blocks
         if len(caches) != len(self.blocks):
             raise ValueError(
@@ -174,12 +156,6 @@ class Transformer(TiedTable):
 
     Args:
         config: Sizes, rates, choices.
-
-    Raises:
-        TypeError: `config` is not a TransformerConfig; ids that are not
-            integers.
-        ValueError: Ids outside their vocabulary, batches or lengths that do
-            not fit together.
 
     Source: Vaswani et al. 2017, section 3, figure 1.
     Deviates: No dropout on attention weights unless asked for, as its code has
@@ -216,32 +192,15 @@ class Transformer(TiedTable):
         In training, `tgt` is the right sentence without its last token
         (teacher forcing): all positions are predicted at once.
         """
-        for name, ids in (("src", src), ("tgt", tgt)):
-            require.rank(name, ids, f"batch {name}")
-            require.integers(name, ids)
-        if src.shape[0] != tgt.shape[0]:
-            raise ValueError(
-                "src and tgt must have one batch, "
-                f"got {src.shape[0]} and {tgt.shape[0]}"
-            )
-        try:
-            with require.inputs.checked():
-                return self.decode(tgt, self.encode(src), src)
-        except IndexError:
-            # A table looks at each id anyway, but does not say whose it is.
-            require.ids("src", src, self.config.src_vocab_size)
-            require.ids("tgt", tgt, self.config.tgt_vocab_size)
-            raise
+        return self.decode(tgt, self.encode(src), src)
 
     def encode(
         self, src: Int[Tensor, "batch src"]
     ) -> Float[Tensor, "batch src d_model"]:
         """Return the encoder's output, the memory that the decoder reads."""
-        if require.inputs.unchecked:
-            require.ids("src", src, self.config.src_vocab_size)
-        with require.inputs.checked():
-            x = self.src_embed(src)
-            return self.encoder(x, padding_mask(src, self.config.src_pad_id))
+        require.ids("src", src, self.config.src_vocab_size)
+        x = self.src_embed(src)
+        return self.encoder(x, padding_mask(src, self.config.src_pad_id))
 
     def decode(
         self,
@@ -259,18 +218,16 @@ class Transformer(TiedTable):
             cache: What earlier calls computed for this memory, which is
                 not read again; None computes all.
         """
-        if require.inputs.unchecked:
-            _check_decoding(self, tgt, memory, src, cache)
+        _check_decoding(self, tgt, memory, src, cache)
         start = 0 if cache is None else len(cache)
-        with require.inputs.checked():
-            past = causal_mask(tgt.shape[1], device=tgt.device)[:, :, start:]
-            x = self.decoder(
-                self.tgt_embed(tgt[:, start:], start),
-                memory,
-                past & padding_mask(tgt, self.config.tgt_pad_id),
-                padding_mask(src, self.config.src_pad_id),
-                cache,
-            )
+        past = causal_mask(tgt.shape[1], device=tgt.device)[:, :, start:]
+        x = self.decoder(
+            self.tgt_embed(tgt[:, start:], start),
+            memory,
+            past & padding_mask(tgt, self.config.tgt_pad_id),
+            padding_mask(src, self.config.src_pad_id),
+            cache,
+        )
         logits = self.generator(x)
         if self.config.embedding_scale == "logits":
             return logits * self.config.d_model**-0.5

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from vitedu import require
 from vitedu.attention import MultiHeadAttention
 from vitedu.config import ViTConfig
-from vitedu.initialisation import initialise_head, initialise_vit
 from vitedu.layers import EncoderBlock, FeedForward, make_norm
 from vitedu.masks import visible_tokens
 from vitedu.patches import PatchEmbed
@@ -45,10 +44,19 @@ class VisionTransformer(nn.Module):
 
     Source: Dosovitskiy et al. 2021, section 3.1, equations 1 to 4; the
         distillation token from Touvron et al. 2021, section 4; registers
-        from Darcet et al. 2024, section 2.2.
+        from Darcet et al. 2024, section 2.2. Initial weights: "xavier" as in
+        the code of Dosovitskiy et al. 2021, "truncated_normal" as in timm.
     Deviates: With ``pool="mean"`` there is no class token at all; the head
         reads the mean of the normalised patches. `patch_mask` is not in the
-        paper. Initial weights: see `initialise_vit`.
+        paper. In both dialects the head starts at zero, while timm draws it,
+        and `pre_logits` starts like every other linear map. With "xavier", q,
+        k and v are drawn as one matrix, which makes them smaller by the
+        square root of 2 than drawn apart; patch weights are normal, not
+        truncated normal; biases of the feed-forward network are 0, not 1e-6.
+        With "truncated_normal", patch weights stay as PyTorch draws them, and
+        the cut, at 2, is a hundred standard deviations away: both as in timm.
+        Registers, to which no position is added, have a standard deviation of
+        0.02 and not 1e-6, for the sake of their gradients.
     Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
@@ -80,7 +88,7 @@ class VisionTransformer(nn.Module):
         self.pre_logits = _pre_logits(config)
         self.head = _head(config)
         self.head_dist = _head(config) if config.distilled else None
-        initialise_vit(self, config)
+        self._initialise()
 
     def forward(
         self,
@@ -125,9 +133,8 @@ class VisionTransformer(nn.Module):
         if mask is not None:
             mask = mask[:, None, None, :]  # keys only, the same in all heads
         turned = self._turned(x, self.patch_embed.grid_of(images))
-        with require.inputs.checked():
-            for block in self.blocks:
-                x = block(x, mask, **turned)
+        for block in self.blocks:
+            x = block(x, mask, **turned)
         return self.norm(x)
 
     def layer_features(
@@ -231,10 +238,6 @@ class VisionTransformer(nn.Module):
 
         It starts as `config.weights_init` has it, where the weights are and
         in their dtype. With a distillation token there are two.
-
-        Raises:
-            TypeError, ValueError: `num_classes` is not an integer of at
-                least 0.
         """
         self.config = replace(self.config, num_classes=num_classes)
         self.class_names = None
@@ -254,8 +257,34 @@ class VisionTransformer(nn.Module):
     def _new_head(self) -> nn.Module:
         like = next(self.parameters())
         head = _head(self.config, device=like.device, dtype=like.dtype)
-        initialise_head(head, self.config.weights_init)
+        _initialise_head(head, self.config)
         return head.train(self.training)
+
+    def _initialise(self) -> None:
+        """Draw the initial tokens and weights; positions draw themselves."""
+        config = self.config
+        for token in (self.cls_token, self.dist_token):
+            if token is not None and config.class_token_std > 0:
+                nn.init.normal_(token, std=config.class_token_std)
+        if self.reg_token is not None:
+            # Alike at first, they would be alike for ever.
+            nn.init.normal_(self.reg_token, std=0.02)
+        if config.weights_init == "pytorch":
+            return
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                if config.weights_init == "xavier":
+                    nn.init.xavier_uniform_(module.weight)
+                else:
+                    nn.init.trunc_normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        if config.weights_init == "xavier":
+            patch = self.patch_embed.proj
+            nn.init.kaiming_normal_(patch.weight, nonlinearity="linear")
+            nn.init.zeros_(patch.bias)
+        for head in (self.head, self.head_dist):
+            _initialise_head(head, config)
 
     def _visible(
         self, patch_mask: Tensor | None, tokens: Tensor
@@ -318,6 +347,13 @@ def _head(config: ViTConfig, **factory: Any) -> nn.Module:
         return nn.Identity()
     width = config.representation_size or config.d_model
     return nn.Linear(width, config.num_classes, **factory)
+
+
+def _initialise_head(head: nn.Module | None, config: ViTConfig) -> None:
+    """Let a head guess uniformly: its loss is then ln num_classes."""
+    if isinstance(head, nn.Linear) and config.weights_init != "pytorch":
+        nn.init.zeros_(head.weight)
+        nn.init.zeros_(head.bias)
 
 
 def _check_tokens(tokens: Tensor, config: ViTConfig) -> None:

@@ -77,9 +77,6 @@ def future_leak(changes: Float[Tensor, "perturbed output"]) -> float:
 
     Returns:
         0 for a causal function.
-
-    Raises:
-        TypeError, ValueError: `changes` is no square matrix of numbers.
     """
     require.floating("changes", changes)
     require.rank("changes", changes, "perturbed output")
@@ -119,10 +116,6 @@ def padding_leak(
 
     Returns:
         0 if nothing real can see the padding.
-
-    Raises:
-        TypeError, ValueError: As for `leaks`, and masks that are not boolean,
-            do not fit, or leave nothing to change or nothing to count.
     """
     meter = _Meter(function, alternatives, model, training, noise, seed)
     _length(inputs)

@@ -22,7 +22,6 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from vitedu import require
 from vitedu.book import plots
 
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -59,16 +58,11 @@ def drawing(figure: Figure, *, phone: bool = False) -> str:
         figure: A figure; it stays as it is.
         phone: Whether to add a drawing for narrow screens.
 
-    Raises:
-        TypeError: `figure` is no figure.
-
     >>> figure, [[axes]] = plots.new_figure(height=2)
     >>> plots.baseline(axes, 0.5, "chance")
     >>> 's-soft' in drawing(figure), '"#6b675f"' in drawing(figure)
     (True, True)
     """
-    require.instance("figure", figure, Figure)
-    require.boolean("phone", phone)
     ElementTree.register_namespace("", SVG)
     root = _drawn(figure, DRAWING, "a")
     if phone:
@@ -189,11 +183,7 @@ def for_phone(figure: Figure) -> Figure:
     """Return a narrow copy of a figure, its panels below each other.
 
     Panels that stay nearly as large beside each other do so.
-
-    Raises:
-        TypeError: `figure` is no figure.
     """
-    require.instance("figure", figure, Figure)
     figure.draw_without_rendering()
     narrow = pickle.loads(pickle.dumps(figure))
     for text in narrow.findobj(Text):

@@ -10,7 +10,7 @@ from torch import Tensor
 from vitedu import require
 from vitedu.book.followed_digits import check_config
 from vitedu.book.page_weights import page_weights
-from vitedu.training.masked_autoencoder import MaskedAutoencoder
+from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 
 # The pictures that the explorer shows, and their patches.
 SIDE, PATCH = 28, 4

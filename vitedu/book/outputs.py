@@ -69,11 +69,7 @@ def _table_in(text: str, say: Say) -> str:
 
 
 def _html_in(text: str, say: Say) -> str:
-    """Return HTML with its texts said; code in a text is between backticks.
-
-    Raises:
-        ValueError: The number of a claim is not in its translation.
-    """
+    """Return HTML with its texts said; code in a text is between backticks."""
     if not re.search("[A-Za-z]", re.sub("<[^>]*>", "", text)):
         return text
     page = BeautifulSoup(text, "html.parser")

@@ -1,4 +1,4 @@
-"""Two tasks without a language behind them: copy letters, reverse letters."""
+"""A task without a language behind it: say letters again."""
 
 from string import ascii_lowercase
 
@@ -35,10 +35,6 @@ def copy_task(
     Returns:
         The training and the test pairs; source and target share a vocabulary.
 
-    Raises:
-        TypeError, ValueError: An argument outside its range, or more pairs
-            than half of the different sequences there are.
-
     Source: Graves et al. 2014, section 4.1.
     Deviates: Letters instead of random bits.
     """
@@ -60,51 +56,6 @@ def copy_task(
     letters = Vocabulary(tuple(ascii_lowercase[:num_symbols]))
     pairs = Pairs.encode([(x, x) for x in drawn], letters, letters)
     return pairs[:num_train], pairs[num_train:]
-
-
-def reverse_task(
-    *,
-    num_train: int = 2000,
-    num_test: int = 500,
-    num_symbols: int = 8,
-    lengths: tuple[int, int] = (3, 9),
-    seed: int = 0,
-) -> tuple[Pairs, Pairs]:
-    """Make the task of saying a sequence of letters backwards.
-
-    One sample: the first training pair reads b c d f and says f d c b. The
-    source is 4 5 6 8, the target 1 8 6 5 4 2. The first letter to say is the
-    last one read, so the attention has to run against the order.
-
-    Args:
-        num_train: As in `copy_task`, like all other arguments.
-        num_test: See there.
-        num_symbols: See there.
-        lengths: See there.
-        seed: See there; the same seed gives the same sources.
-
-    Returns:
-        The training and the test pairs; source and target share a vocabulary.
-
-    Raises:
-        TypeError, ValueError: As in `copy_task`.
-    """
-    copies = copy_task(
-        num_train=num_train,
-        num_test=num_test,
-        num_symbols=num_symbols,
-        lengths=lengths,
-        seed=seed,
-    )
-    train, test = (
-        Pairs.encode(
-            [(source, target[::-1]) for source, target in part.words],
-            part.src_vocabulary,
-            part.tgt_vocabulary,
-        )
-        for part in copies
-    )
-    return train, test
 
 
 def _bounds(lengths: tuple[int, int]) -> tuple[int, int]:

@@ -83,10 +83,9 @@ class Prefixes:
         Raises:
             ValueError: The model's logits are not numbers.
         """
-        with require.inputs.checked():  # all of them are made here
-            logits = self._model.decode(
-                self.tokens, self._memory, self._src, self._cache
-            )[:, -1]
+        logits = self._model.decode(
+            self.tokens, self._memory, self._src, self._cache
+        )[:, -1]
         # Sums in half precision would rank sentences by their rounding.
         dtype = torch.promote_types(logits.dtype, torch.float32)
         following = logits.log_softmax(dim=-1, dtype=dtype)

@@ -29,9 +29,6 @@ def write_checkpoint(
         OSError: The folder does not exist, is read-only or full; an older
             file at `path` is untouched then.
     """
-    path = require.path("path", path)
-    require.instance("tensors", tensors, dict)
-    require.instance("facts", facts, dict)
     # A copy each: tensors that share memory are refused by the format.
     tensors = {
         name: tensor.cpu().clone(memory_format=torch.contiguous_format)
@@ -94,9 +91,6 @@ def check_same_weights(
     Raises:
         ValueError: They differ; all differences are named.
     """
-    path = require.path("path", path)
-    require.instance("expected", expected, dict)
-    require.instance("found", found, dict)
     missing = sorted(expected.keys() - found.keys())
     extra = sorted(found.keys() - expected.keys())
     differing = [

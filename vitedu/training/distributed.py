@@ -13,8 +13,6 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, IterableDataset, Sampler
 
-from vitedu import require
-
 T = TypeVar("T")
 
 # What a loader is told besides its data and the order in which they come.
@@ -39,11 +37,9 @@ def process_group(device: torch.device) -> Iterator[None]:
         device: Where this process computes.
 
     Raises:
-        TypeError: `device` is no device of PyTorch.
         ValueError: It is "mps", by which several processes cannot exchange
             tensors.
     """
-    require.instance("device", device, torch.device)
     if "RANK" not in os.environ:
         yield
         return
@@ -92,7 +88,6 @@ def once_for_all(action: Callable[[], T]) -> T:
         Exception: What `action` raised, in every process: if one stopped
             alone, the others would wait for it in vain.
     """
-    require.function("action", action)
     if get_world_size() == 1:
         return action()
     outcome: list = [None, None]
@@ -127,8 +122,6 @@ def sum_over_processes(number: float, device: torch.device) -> float:
         number: That of this process; whole ones stay exact up to 2**53.
         device: Where the processes exchange tensors: that of the model.
     """
-    require.instance("number", number, int, float)
-    require.instance("device", device, torch.device)
     if get_world_size() == 1:
         return number
     found = torch.tensor(number, dtype=torch.float64, device=device)
@@ -143,11 +136,7 @@ def replicated(model: nn.Module) -> Iterator[nn.Module]:
     For one process that is the model itself. Otherwise the weights of the
     first process are copied to all. At the end the processes are let go; the
     model stays.
-
-    Raises:
-        TypeError: `model` is not a module.
     """
-    require.instance("model", model, nn.Module)
     if get_world_size() == 1:
         yield model
         return
@@ -172,13 +161,7 @@ def share_of_batches(loader: DataLoader) -> DataLoader:
     Args:
         loader: Draws lists of indices, by its `batch_size`, a batch sampler
             or a sampler of lists.
-
-    Raises:
-        TypeError: `loader` is not a DataLoader.
-        ValueError: Its data have no indices. While it runs: it draws no lists
-            of indices, or a batch of fewer samples than there are processes.
     """
-    require.instance("loader", loader, DataLoader)
     if get_world_size() == 1:
         return loader
     if isinstance(loader.dataset, IterableDataset):

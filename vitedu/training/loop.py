@@ -76,15 +76,17 @@ def fit(
             generators are those of PyTorch, `random` and NumPy, and each
             `torch.Generator` that the loader, its samplers or its data hold
             as an attribute; worker processes begin anew in each epoch, with
-            numbers drawn from these. Data that draw from anything else are
-            refused, as are workers that live on. So is another run: another
-            config, other sizes, rates and parts of the model, other data,
-            batches or seeds. To know them by, one batch is read twice before
-            training begins. What `evaluate` remembers is its own affair. The
-            first process reads and writes for all; another number of
-            processes may go on, but not within an epoch. A run that is given
-            more epochs than its checkpoint goes on, too, finished or not: its
-            rates are from then on those of the longer cycle.
+            numbers drawn from these. Workers that live on are refused. So is
+            another run, known by `config`, the `config` of the model, names,
+            shapes and dtypes of its weights, the seeds of these generators,
+            and the numbers of samples and batches. Nothing else is compared:
+            not the data themselves, nor a part that was exchanged by hand.
+            What draws from other generators does not resume exactly. What
+            `evaluate` remembers is its own affair. The first process reads
+            and writes for all; another number of processes may go on, but not
+            within an epoch. A run that is given more epochs than its
+            checkpoint goes on, too, finished or not: its rates are from then
+            on those of the longer cycle.
         checkpoint_every: Steps from one write to the next within an epoch;
             None writes at its end alone. To go on exactly, the data of the
             steps that were done are drawn once more, and put aside.
@@ -105,8 +107,8 @@ def fit(
             `evaluate` returns of another type.
         ValueError: An empty loader; a warm-up of one step or less; a model
             without anything to train; a checkpoint of another run, truncated,
-            or not a checkpoint at all; a loader that none could bring back.
-            The model is unchanged then. No `evaluate` for `keep_best`, or no
+            or not a checkpoint at all; workers that live on. The model is
+            unchanged then. No `evaluate` for `keep_best`, or no
             finite number from it; no `checkpoint` for `checkpoint_every`.
             Targets of other axes than the logits, or outside the classes; no
             probabilities; a batch in which none counts; more or fewer batches

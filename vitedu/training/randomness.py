@@ -1,8 +1,6 @@
 """All that a training run draws random numbers from."""
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -30,6 +28,10 @@ class Randomness:
     def __init__(self, loader: DataLoader, device: torch.device) -> None:
         self.own = _generators_of(loader)
         self.device = device
+
+    def seeds(self) -> dict[str, int]:
+        """Return what those of the loader, samplers and data began with."""
+        return {name: own.initial_seed() for name, own in self.own.items()}
 
     def states(self) -> dict[str, Tensor]:
         """Return where each of them is."""
@@ -68,19 +70,6 @@ class Randomness:
             own.set_state(states[name])
         if self.device.type != "cpu" and "device" in states:
             _module(self.device).set_rng_state(states["device"])
-
-    @contextmanager
-    def all_from(self, seed: int) -> Iterator[None]:
-        """Let all but the device's begin at a seed, and then go back."""
-        before = self.states()
-        random.seed(seed)
-        np.random.seed(seed)
-        for generator in (torch.default_generator, *self.own.values()):
-            generator.manual_seed(seed)
-        try:
-            yield
-        finally:
-            self.set_states(before)
 
 
 def _generators_of(loader: DataLoader) -> dict[str, torch.Generator]:

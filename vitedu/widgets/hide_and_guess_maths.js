@@ -1,5 +1,5 @@
 // A masked autoencoder that fills a picture in: what
-// vitedu/training/masked_autoencoder.py computes.
+// vitedu/objectives/masked_autoencoder.py computes.
 
 const HIDING = { side: 28, patch: 4, across: 7, patches: 49 };
 

@@ -34,10 +34,6 @@ def random_hidden(
     Returns:
         True = hidden.
 
-    Raises:
-        TypeError, ValueError: Counts that are no positive integers, fewer
-            than two patches, a share outside [0, 1), what is no generator.
-
     Source: He et al. 2022, section 3, "Masking".
 
     >>> random_hidden(2, 8).sum(dim=1).tolist()
@@ -148,8 +144,7 @@ class MaskedAutoencoder(nn.Module):
         self._check_images(images)
         self._check_hidden(images, hidden)
         seen = (~hidden).nonzero()[:, 1].view(len(images), -1, 1)
-        with require.inputs.checked():
-            return self.decode(self.encode(images, seen), seen)
+        return self.decode(self.encode(images, seen), seen)
 
     def encode(
         self,
@@ -163,15 +158,11 @@ class MaskedAutoencoder(nn.Module):
             seen: Numbers of the patches that are seen, each once, in the
                 order in which their tokens are to stand.
         """
-        if require.inputs.unchecked:
-            self._check_images(images)
-            self._check_seen(seen, len(images))
         encoder, prefix = self.encoder, self.config.num_prefix_tokens
         first, patches = encoder.embed(images).tensor_split([prefix], dim=1)
         x = torch.cat([first, patches.take_along_dim(seen, dim=1)], dim=1)
-        with require.inputs.checked():
-            for block in encoder.blocks:
-                x = block(x)
+        for block in encoder.blocks:
+            x = block(x)
         return encoder.norm(x)
 
     def decode(
@@ -186,8 +177,6 @@ class MaskedAutoencoder(nn.Module):
             seen: What it got.
         """
         prefix = self.config.num_prefix_tokens
-        if require.inputs.unchecked:
-            self._check_tokens(tokens, seen)
         x = self.decoder_embed(tokens)
         first, patches = x.tensor_split([prefix], dim=1)
         everywhere = self.mask_token.expand(
@@ -195,9 +184,8 @@ class MaskedAutoencoder(nn.Module):
         )
         placed = everywhere.scatter(1, seen.expand_as(patches), patches)
         x = self.decoder_pos_embed(torch.cat([first, placed], dim=1))
-        with require.inputs.checked():
-            for block in self.decoder_blocks:
-                x = block(x)
+        for block in self.decoder_blocks:
+            x = block(x)
         return self.decoder_pred(self.decoder_norm(x))[:, prefix:]
 
     def targets(
@@ -255,37 +243,6 @@ class MaskedAutoencoder(nn.Module):
         require.dtype_of("images", images, self.decoder_pred)
         if len(images) == 0:
             raise ValueError("images must be at least 1, got none")
-
-    def _check_tokens(self, tokens: Tensor, seen: Tensor) -> None:
-        prefix = self.config.num_prefix_tokens
-        require.tokens(
-            "tokens", tokens, self.config.d_model, self.decoder_embed
-        )
-        self._check_seen(seen, len(tokens))
-        if tokens.shape[1] != prefix + seen.shape[1]:
-            raise ValueError(
-                f"tokens must be {prefix} and one for each of the "
-                f"{seen.shape[1]} seen, got {tokens.shape[1]}"
-            )
-
-    def _check_seen(self, seen: Tensor, batch: int) -> None:
-        require.rank("seen", seen, "batch patch 1")
-        require.integers("seen", seen)
-        if seen.dtype != torch.int64:
-            raise TypeError(f"seen must be of 64 bits, got {seen.dtype}")
-        total = self.config.num_patches
-        if len(seen) != batch or seen.shape[1] == 0 or seen.shape[2] != 1:
-            raise ValueError(
-                f"seen must have (batch, patch, 1) = ({batch}, at least 1, "
-                f"1), got {tuple(seen.shape)}"
-            )
-        if seen.min() < 0 or seen.max() >= total:
-            raise ValueError(
-                f"seen must lie in 0 to {total - 1}, got {seen.min()} to "
-                f"{seen.max()}"
-            )
-        if (seen.sort(dim=1).values.diff(dim=1) == 0).any():
-            raise ValueError("seen must name each patch once, got one twice")
 
     def _check_hidden(self, images: Tensor, hidden: Tensor) -> None:
         require.rank("hidden", hidden, "batch patch")

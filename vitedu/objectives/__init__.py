@@ -1,0 +1,1 @@
+"""What a model can learn without labels: losses and the parts they need."""
