@@ -12,6 +12,8 @@ from bs4 import BeautifulSoup
 
 from tools import epub, paper
 
+pytestmark = pytest.mark.soak
+
 PAGES = (
     "book/index",
     "book/notation",

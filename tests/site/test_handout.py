@@ -16,6 +16,8 @@ from pypdf import PdfReader
 
 from tools import handout, paper
 
+pytestmark = pytest.mark.soak
+
 # Long lines of code and wide tables; the widest formula. Both an explorer.
 CHAPTERS = (
     "chapters/04-masking",
@@ -231,42 +233,10 @@ def test_a_missing_page_is_named(site):
         paper.read(site.folder, "chapters/99-nothing")
 
 
-def test_a_page_printed_from_the_browser_is_the_text_alone(open_page):
-    page = open_page(
-        "chapters/03-scaled-dot-product-attention.html", color_scheme="dark"
-    )
-    page.wait_for_function("document.querySelector('.toggle-hidden')")
-    page.emulate_media(media="print")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    printed = page.inner_text("body")
-    for word in ("Search", "On this page", "Show code cell", "Show hint"):
-        assert word not in printed
-    assert "Five questions" in printed
-    solution = "Each product has variance"
-    assert solution not in printed
-    page.emulate_media(media="screen")
-    page.locator(".admonition.solution .toggle-button").first.click()
-    page.emulate_media(media="print")
-    assert solution in page.inner_text("body")
-
-
 def test_a_page_printed_from_the_browser_fits_the_paper(open_page):
     page = open_page("chapters/15-counting.html", width=WIDTH)
     page.emulate_media(media="print")
     assert page.evaluate(TOO_WIDE) == []
-
-
-def test_dark_pages_are_printed_in_the_light(open_page):
-    page = open_page("book/notation.html", color_scheme="dark")
-    theme = "document.documentElement.dataset.theme"
-    assert page.evaluate(theme) == "dark"
-    seen = f"""() => {{
-      addEventListener("beforeprint", () => {{ window.seen = {theme}; }});
-    }}"""
-    page.evaluate(seen)
-    page.pdf()
-    assert page.evaluate("window.seen") == "light"
-    assert page.evaluate(theme) == "dark"
 
 
 def test_a_chapter_in_chinese_is_printed_in_chinese(site, browser):
