@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent.parent
 # The widget host's script names one that it loads itself.
 LOADED = ("data-state", "src")
 VIEW = "application/vnd.jupyter.widget-view+json"
-TAG = re.compile(r'<([a-z][\w-]*)((?:\s+[\w:@.-]+(?:="[^"]*")?)+)\s*/?>')
+TAG = re.compile(r'<([a-z][\w-]*)\b((?:[^<>"]+|"[^"]*")*)>')
 ATTRIBUTE = re.compile(r'\s([\w:@.-]+)(?:="([^"]*)")?')
 ASKED_FOR = re.compile(r"\s(?:id|name|href|src|content|type|lang)=")
 
@@ -88,7 +88,7 @@ def read(path: Path) -> Html:
     ]
     scripts = [tag for tag in tags if tag[""] == "script"]
     # The title of the page comes before those in drawings.
-    title = re.search("<title>(.*?)</title>", text, re.DOTALL)
+    titles = re.search("<title>(.*?)</title>|$", text, re.DOTALL)
     return Html(
         ids={t[key] for t in tags for key in ("id", "name") if key in t},
         links=[t[key] for t in tags for key in ("href", "src") if key in t],
@@ -102,8 +102,8 @@ def read(path: Path) -> Html:
             if tag[""] == "meta" and "content" in tag
         },
         views=sum(tag.get("type") == VIEW for tag in scripts),
-        title=unescape(title[1]),
-        lang=next(tag["lang"] for tag in tags if tag[""] == "html"),
+        title=unescape(titles[1] or ""),
+        lang="".join(t.get("lang", "") for t in tags if t[""] == "html"),
     )
 
 
