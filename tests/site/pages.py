@@ -1,18 +1,25 @@
 """Which pages the site has, and what stands in their HTML."""
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass
 from functools import cache
-from html.parser import HTMLParser
+from html import unescape
+from os.path import normpath
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pytest
 import yaml
+from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).parent.parent.parent
 # The widget host's script names one that it loads itself.
 LOADED = ("data-state", "src")
 VIEW = "application/vnd.jupyter.widget-view+json"
+TAG = re.compile(r'<([a-z][\w-]*)\b((?:[^<>"]+|"[^"]*")*)>')
+ATTRIBUTE = re.compile(r'\s([\w:@.-]+)(?:="([^"]*)")?')
+ASKED_FOR = re.compile(r"\s(?:id|name|href|src|content|type|lang)=")
 
 
 def _table_of_contents() -> list[str]:
@@ -33,6 +40,7 @@ def _below(entries: list[dict]) -> list[str]:
 
 
 PAGES = _table_of_contents()
+CHAPTERS = [path for path in PAGES if path.startswith("chapters/")]
 # Made by Sphinx; of the pages with source code, the list and one of them.
 GENERATED = [
     "search.html",
@@ -43,55 +51,66 @@ GENERATED = [
 ALL_PAGES = [*PAGES, *GENERATED]
 
 
-@dataclass
-class Html(HTMLParser):
+def sampled(pages: list[str], sample: list[str]) -> list:
+    """Return pages to test; `make soak` has those outside the sample."""
+    return [
+        path if path in sample else pytest.param(path, marks=pytest.mark.soak)
+        for path in pages
+    ]
+
+
+@dataclass(frozen=True)
+class Html:
     """The parts of a page that the tests ask for."""
 
-    ids: set[str] = field(default_factory=set)
-    links: list[str] = field(default_factory=list)
-    scripts: list[str] = field(default_factory=list)
-    images: list[dict[str, str]] = field(default_factory=list)
-    metas: dict[str, str] = field(default_factory=dict)
-    views: int = 0
-    title: str = ""
-    lang: str = ""
+    ids: set[str]
+    links: list[str]
+    scripts: list[str]
+    images: list[dict[str, str]]
+    metas: dict[str, str]
+    views: int
+    title: str
+    lang: str
 
-    def __post_init__(self) -> None:
-        super().__init__()
-        self._in_title = False
 
-    def handle_starttag(
-        self, tag: str, pairs: list[tuple[str, str | None]]
-    ) -> None:
-        """Sort an element into its list."""
-        attrs = {name: value or "" for name, value in pairs}
-        self.ids.update({attrs[k] for k in ("id", "name") if k in attrs})
-        if "href" in attrs:
-            self.links.append(attrs["href"])
-        if "src" in attrs:
-            self.links.append(attrs["src"])
-        if tag == "script" and "src" in attrs:
-            self.scripts += [attrs[k] for k in LOADED if k in attrs]
-        if tag == "script" and attrs.get("type") == VIEW:
-            self.views += 1
-        if tag == "img":
-            self.images.append(attrs)
-        if tag == "meta" and "content" in attrs:
-            name = attrs.get("name") or attrs.get("property") or ""
-            self.metas[name] = attrs["content"]
-        if tag == "html":
-            self.lang = attrs.get("lang", "")
-        # The title of the page comes before those in drawings.
-        self._in_title = tag == "title" and not self.title
+@cache
+def read(path: Path) -> Html:
+    """Read the tags of a page, which the build writes in one form.
 
-    def handle_endtag(self, tag: str) -> None:
-        """Leave the title."""
-        self._in_title = False
+    Of a hundred thousand few are asked for: a parser needs a minute for all.
+    """
+    text = path.read_text(encoding="utf-8")
+    tags = [
+        {"": name}
+        | {key: unescape(value) for key, value in ATTRIBUTE.findall(rest)}
+        for name, rest in TAG.findall(text)
+        if ASKED_FOR.search(rest)
+    ]
+    scripts = [tag for tag in tags if tag[""] == "script"]
+    # The title of the page comes before those in drawings.
+    titles = re.search("<title>(.*?)</title>|$", text, re.DOTALL)
+    return Html(
+        ids={t[key] for t in tags for key in ("id", "name") if key in t},
+        links=[t[key] for t in tags for key in ("href", "src") if key in t],
+        scripts=[
+            t[key] for t in scripts for key in LOADED if {key, "src"} <= {*t}
+        ],
+        images=[tag for tag in tags if tag[""] == "img"],
+        metas={
+            tag.get("name") or tag.get("property", ""): tag["content"]
+            for tag in tags
+            if tag[""] == "meta" and "content" in tag
+        },
+        views=sum(tag.get("type") == VIEW for tag in scripts),
+        title=unescape(titles[1] or ""),
+        lang="".join(t.get("lang", "") for t in tags if t[""] == "html"),
+    )
 
-    def handle_data(self, data: str) -> None:
-        """Read the title."""
-        if self._in_title:
-            self.title += data
+
+@cache
+def parsed(path: Path) -> Tag:
+    """Return a page with all its elements; for chapters this takes long."""
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
 def start_explorers(page: Page) -> None:
@@ -112,11 +131,8 @@ def start_explorers(page: Page) -> None:
 
 
 @cache
-def read(path: Path) -> Html:
-    """Parse a page of the built site."""
-    html = Html()
-    html.feed(path.read_text(encoding="utf-8"))
-    return html
+def _is_file(path: Path) -> bool:
+    return path.resolve().is_file()
 
 
 def is_broken(page: Path, link: str) -> bool:
@@ -126,8 +142,8 @@ def is_broken(page: Path, link: str) -> bool:
         return False
     target = page
     if parts.path:
-        target = (page.parent / unquote(parts.path)).resolve()
-    if not target.is_file():
+        target = Path(normpath(page.parent / unquote(parts.path)))
+    if not _is_file(target):
         return True
     if not parts.fragment or target.suffix != ".html":
         return False

@@ -1,20 +1,73 @@
-"""Explorers in the pages of other sites."""
+"""Explorers in the pages of other sites: alone, on a phone, by keyboard."""
 
 import threading
+from collections.abc import Iterator
 
 import pytest
 from conftest import watch
 from explorers import MAKERS
-from pages import start_explorers
-from playwright.sync_api import expect
+from pages import CHAPTERS, start_explorers
+from playwright.sync_api import Page, expect
+from test_chinese import expect_chinese
+from visits import PHONE
 
 from tools.serve import make_server
 
-SOFTMAX = "chapters/03-scaled-dot-product-attention.html"
+SOFTMAX = CHAPTERS[2]
 CLIPBOARD = """Object.defineProperty(navigator, "clipboard", {
   value: { writeText: async (text) => { window.copied = text; } } })"""
 # It needs a policy that a frame should not have.
 NOT_ALONE = "own photograph"
+NAMES = [name.replace(" ", "-") for name in MAKERS if name != NOT_ALONE]
+# WCAG 2.2, success criterion 2.5.8.
+SMALLEST_TARGET = 24
+# What can have the focus, in the order of the page; of native radio buttons
+# of one name, and of marks with one tab stop, only one.
+STOPS = """(node) => [...node.querySelectorAll(
+  "button, input, select, summary, a[href], [tabindex='0']",
+)].filter((one) => !one.disabled && one.tabIndex === 0
+  && one.checkVisibility({ visibilityProperty: true }))"""
+# Leaves a button before and one behind the explorer, and all in one list.
+FENCE = f"""(node) => {{
+  const [before, after] = [0, 1].map(() => document.createElement("button"));
+  node.before(before);
+  node.after(after);
+  globalThis.stops = [...({STOPS})(node), after];
+  before.focus();
+  return globalThis.stops.length;
+}}"""
+HERE = """() => {
+  const node = document.activeElement;
+  const { outlineStyle, outlineWidth } = getComputedStyle(node);
+  const ring = outlineStyle !== "none" && parseFloat(outlineWidth) >= 2;
+  return [globalThis.stops.indexOf(node), ring, node.outerHTML.slice(0, 99)];
+}"""
+# Small is what is small itself and has another target within that distance.
+# A patch is as large as it is: its size is what the explorers show.
+SMALL = f"""(node) => {{
+  const targets = [...new Set([
+    ...({STOPS})(node), ...node.querySelectorAll("[role=radio]"),
+  ])].filter((one) => !one.matches(".patch, .dot") && one.checkVisibility())
+    .map((one) => {{
+    // The label of a box belongs to it.
+    const box = (one.closest("label") ?? one).getBoundingClientRect();
+    const centre = [box.x + box.width / 2, box.y + box.height / 2];
+    return {{ one, centre, size: Math.min(box.width, box.height) }};
+  }});
+  return targets.filter(({{ size, centre: [x, y], one }}) =>
+    size < {SMALLEST_TARGET} && targets.some(({{ centre, one: other }}) =>
+      one !== other
+        && Math.hypot(centre[0] - x, centre[1] - y) < {SMALLEST_TARGET}))
+    .map(({{ one, size }}) => [size, one.outerHTML.slice(0, 99)]);
+}}"""
+MOVING = """() => [
+  ...document.getAnimations().map((motion) => motion.constructor.name),
+  ...[...document.querySelectorAll("*")].filter((node) => {
+    const style = getComputedStyle(node);
+    return style.animationName !== "none"
+      || style.transitionDuration.split(",").some((it) => parseFloat(it));
+  }).map((node) => node.outerHTML.slice(0, 99)),
+]"""
 
 
 @pytest.fixture
@@ -40,6 +93,15 @@ def elsewhere(browser, tmp_path):
         server.shutdown()
 
 
+@pytest.fixture(scope="module")
+def phone(browser, site) -> Iterator[Page]:
+    """One page for all explorers, on a phone without motion."""
+    page = browser.new_page(viewport=PHONE, reduced_motion="reduce")
+    watch(page, site.address)
+    yield page
+    page.close()
+
+
 def test_a_copied_line_shows_the_explorer_elsewhere(open_page, elsewhere):
     page = open_page(SOFTMAX)
     page.evaluate(CLIPBOARD)
@@ -62,19 +124,50 @@ def test_no_other_page_stands_in_a_frame(site, elsewhere):
     other = elsewhere(f'<iframe src="{site.url(SOFTMAX)}"></iframe>')
     # What the browser shows in its place has a heading, too.
     expect(other.frame_locator("iframe").locator("main")).to_have_count(0)
-    embedded = site.url("embed/softmax-scaling.html")
-    other = elsewhere(f'<iframe src="{embedded}"></iframe>')
-    expect(other.frame_locator("iframe").locator("main")).to_have_count(1)
 
 
-@pytest.mark.parametrize(
-    "name", [n.replace(" ", "-") for n in MAKERS if n != NOT_ALONE]
-)
-def test_each_explorer_has_a_page_that_starts_it(browser, site, name):
-    page = browser.new_page(viewport={"width": 390, "height": 800})
-    watch(page, site.address)
-    page.goto(site.url(f"embed/{name}.html"))
-    expect(page.locator(f"#explorer-{name}")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.close()
-    assert page.requests_outside == page.console_errors == []
+@pytest.mark.parametrize("name", NAMES)
+def test_an_explorer_alone_without_a_mouse_and_without_motion(
+    phone, site, name
+):
+    phone.goto(site.url(f"embed/{name}.html"))
+    explorer = phone.locator(f"#explorer-{name}")
+    expect(explorer).to_be_visible()
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    assert explorer.evaluate(SMALL) == []
+    expect_tab_to_visit_everything_once(phone, explorer.evaluate(FENCE))
+    assert phone.evaluate(MOVING) == []
+    phone.goto(site.url(f"zh/embed/{name}.html"))
+    expect(explorer).to_be_visible()
+    expect_chinese(explorer)
+    assert phone.requests_outside == phone.console_errors == []
+
+
+def expect_tab_to_visit_everything_once(page: Page, stops: int) -> None:
+    """Go forwards to the button behind the explorer, and all the way back."""
+    for stop in range(stops):
+        page.keyboard.press("Tab")
+        at, ring, node = page.evaluate(HERE)
+        assert at == stop, node
+        assert ring or focus_shows(page), node
+    for stop in reversed(range(stops - 1)):
+        page.keyboard.press("Shift+Tab")
+        at, _, node = page.evaluate(HERE)
+        assert at == stop, node
+
+
+def focus_shows(page: Page) -> bool:
+    """Say whether a mark that has no outline looks different in focus."""
+    node = page.evaluate_handle("document.activeElement").as_element()
+    box = node.bounding_box()
+    clip = {
+        "x": box["x"] - 4,
+        "y": box["y"] - 4,
+        "width": box["width"] + 8,
+        "height": box["height"] + 8,
+    }
+    focused = page.screenshot(clip=clip)
+    node.evaluate("node => node.blur()")
+    blurred = page.screenshot(clip=clip)
+    node.focus()
+    return focused != blurred

@@ -1,39 +1,42 @@
 """The frame of every page: the bar, the contents, and the footer."""
 
 import posixpath
+import re
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from pages import PAGES
+from pages import CHAPTERS, PAGES
 from playwright.sync_api import expect
+from visits import PHONE
 
-PHONE = {"width": 390, "height": 844}
-CHAPTERS = [path for path in PAGES if path.startswith("chapters/")]
-CHAPTER = "chapters/03-scaled-dot-product-attention.html"
+CHAPTER = CHAPTERS[2]
 # What the overview of the reference lists itself.
 BELOW = [
     path
     for path in PAGES
     if path.startswith("book/api/") and path != "book/api/index.html"
 ]
+# All of a page but its text.
+FRAME = re.compile(
+    r'<h1\b.*?</h1>|<nav class="(?:dashes|pages)".*?</nav>'
+    r'|<footer class="foot">.*?</footer>',
+    re.DOTALL,
+)
 
 
 @pytest.fixture(scope="module")
-def pages(site) -> dict[str, BeautifulSoup]:
-    """Return all pages by their paths, in reading order."""
+def pages(site) -> dict[str, Tag]:
+    """Return titles and frames of all pages by their paths."""
+    texts = {p: (site.folder / p).read_text(encoding="utf-8") for p in PAGES}
     return {
-        path: BeautifulSoup(
-            (site.folder / path).read_text(encoding="utf-8"), "html.parser"
-        )
-        for path in PAGES
+        path: BeautifulSoup(" ".join(FRAME.findall(text)), "html.parser")
+        for path, text in texts.items()
     }
 
 
-def heading(page: BeautifulSoup) -> str:
-    words = BeautifulSoup(str(page.h1), "html.parser")
-    for link in words.select(".headerlink"):
-        link.decompose()
-    return text_of(words).replace(" .", ".")
+def heading(page: Tag) -> str:
+    title = text_of(page.h1).removesuffix("#").strip()
+    return title.replace(" .", ".")
 
 
 def text_of(tag: Tag) -> str:
@@ -51,26 +54,25 @@ def linked(path: str, links: list[Tag]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_bar_contents_and_footer_list_the_pages_under_their_titles(
-    pages, path
-):
-    page = pages[path]
+def test_bar_contents_and_footer_list_the_pages_under_their_titles(pages):
+    titles = {path: heading(page) for path, page in pages.items()}
     _, *others = [one for one in PAGES if one not in BELOW]
-    of_all = page.select("#contents .pages ul:not(.near) a")
-    assert linked(path, of_all) == others
-    dashes = page.select(".dashes a")
-    assert linked(path, dashes) == CHAPTERS
-    footer = page.select(".foot nav a")
-    assert linked(path, footer) == [p for p in others if p not in CHAPTERS]
-    for links in (of_all, dashes, footer):
-        found = zip(linked(path, links), map(text_of, links), strict=True)
-        assert all(name == heading(pages[p]) for p, name in found)
-    here = [a for a in of_all if a.get("aria-current") == "page"]
-    assert linked(path, here) == [path] * (path in others)
-    if path.startswith("book/api/"):
-        near = page.select("#contents ul.near a")
-        assert linked(path, near) == BELOW
+    listed = {
+        ".pages ul:not(.near) a": others,
+        ".dashes a": CHAPTERS,
+        ".foot nav a": [p for p in others if p not in CHAPTERS],
+    }
+    for path, page in pages.items():
+        for place, wanted in listed.items():
+            links = page.select(place)
+            assert linked(path, links) == wanted, (path, place)
+            names = [text_of(link) for link in links]
+            assert names == [titles[p] for p in wanted], (path, place)
+            here = [a for a in links if a.get("aria-current") == "page"]
+            assert linked(path, here) == [path] * (path in wanted), path
+        near = page.select(".pages ul.near a")
+        wanted = BELOW if path.startswith("book/api/") else []
+        assert linked(path, near) == wanted, path
 
 
 def test_contents_open_by_keyboard_and_lead_to_a_section(open_page):
@@ -101,7 +103,7 @@ def test_contents_open_without_scripts(browser, site):
     context.close()
 
 
-def test_a_dash_says_which_chapter_it_is(open_page):
+def test_a_dash_says_which_chapter_it_is_in_letters_of_the_site(open_page):
     page = open_page(CHAPTER)
     dash = page.locator(".dashes a[aria-current]")
     name = dash.locator("span")
@@ -109,10 +111,6 @@ def test_a_dash_says_which_chapter_it_is(open_page):
     dash.focus()
     expect(name).to_have_css("opacity", "1")
     expect(name).to_have_text("3. Scaled dot-product attention")
-
-
-def test_the_text_is_set_in_letters_of_the_site(open_page):
-    page = open_page(CHAPTER)
     loaded = page.evaluate(
         """async () => {
           await document.fonts.ready;

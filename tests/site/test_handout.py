@@ -16,6 +16,8 @@ from pypdf import PdfReader
 
 from tools import handout, paper
 
+pytestmark = pytest.mark.soak
+
 # Long lines of code and wide tables; the widest formula. Both an explorer.
 CHAPTERS = (
     "chapters/04-masking",
@@ -93,12 +95,26 @@ def goes_on(end: str, pages: list[str]) -> bool:
     )
 
 
-def test_nothing_is_wider_than_the_paper(printed, on_paper, tmp_path):
+def test_nothing_is_too_wide_and_every_figure_is_there(
+    printed, on_paper, tmp_path
+):
     path = tmp_path / "handout.html"
     path.write_text(printed.text, encoding="utf-8")
     on_paper.goto(path.as_uri())
     assert on_paper.evaluate(TOO_WIDE) == []
     assert on_paper.evaluate(CLIPPED) == []
+    widths = on_paper.eval_on_selector_all(
+        "img", "(all) => all.map((image) => image.naturalWidth)"
+    )
+    drawings = printed.site.select("svg.drawing")
+    alts = [image["alt"] for image in printed.site.select("img")]
+    alts += [drawing["aria-label"] for drawing in drawings]
+    assert alts
+    assert len(widths) == len(alts)
+    assert all(widths)
+    root = printed.pdf.trailer["/Root"]["/StructTreeRoot"]
+    found = [e.get("/Alt") for e in below(root) if e.get("/S") == "/Figure"]
+    assert [alt for alt in alts if alt not in found] == []
 
 
 def test_code_is_printed_to_the_end_of_each_line(printed):
@@ -137,24 +153,6 @@ def test_links_can_be_followed(printed):
     assert all(uri.startswith("https://") for uri in uris)
 
 
-def test_every_figure_is_there(printed, on_paper, tmp_path):
-    drawings = printed.site.select("svg.drawing")
-    alts = [image["alt"] for image in printed.site.select("img")]
-    alts += [drawing["aria-label"] for drawing in drawings]
-    root = printed.pdf.trailer["/Root"]["/StructTreeRoot"]
-    found = [e.get("/Alt") for e in below(root) if e.get("/S") == "/Figure"]
-    assert alts
-    assert [alt for alt in alts if alt not in found] == []
-    path = tmp_path / "handout.html"
-    path.write_text(printed.text, encoding="utf-8")
-    on_paper.goto(path.as_uri())
-    widths = on_paper.eval_on_selector_all(
-        "img", "(all) => all.map((image) => image.naturalWidth)"
-    )
-    assert len(widths) == len(alts)
-    assert all(widths)
-
-
 def below(element) -> Iterator:
     """Yield the elements of the structure of a PDF."""
     kids = element.get("/K", [])
@@ -165,12 +163,9 @@ def below(element) -> Iterator:
             yield from below(kid)
 
 
-def test_nothing_folded_is_left_to_chance(printed):
+def test_nothing_is_folded_and_answers_come_last(printed):
     forms = "details, summary, input, fieldset, button, script, label"
     assert printed.document.select(f"article :is({forms})") == []
-
-
-def test_what_gives_an_answer_away_comes_last(printed):
     document = BeautifulSoup(printed.text, "html.parser")
     answers = document.select_one("[id$='--answers']").extract()
     first, last = (squeezed(part.get_text()) for part in (document, answers))
@@ -231,42 +226,10 @@ def test_a_missing_page_is_named(site):
         paper.read(site.folder, "chapters/99-nothing")
 
 
-def test_a_page_printed_from_the_browser_is_the_text_alone(open_page):
-    page = open_page(
-        "chapters/03-scaled-dot-product-attention.html", color_scheme="dark"
-    )
-    page.wait_for_function("document.querySelector('.toggle-hidden')")
-    page.emulate_media(media="print")
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    printed = page.inner_text("body")
-    for word in ("Search", "On this page", "Show code cell", "Show hint"):
-        assert word not in printed
-    assert "Five questions" in printed
-    solution = "Each product has variance"
-    assert solution not in printed
-    page.emulate_media(media="screen")
-    page.locator(".admonition.solution .toggle-button").first.click()
-    page.emulate_media(media="print")
-    assert solution in page.inner_text("body")
-
-
 def test_a_page_printed_from_the_browser_fits_the_paper(open_page):
     page = open_page("chapters/15-counting.html", width=WIDTH)
     page.emulate_media(media="print")
     assert page.evaluate(TOO_WIDE) == []
-
-
-def test_dark_pages_are_printed_in_the_light(open_page):
-    page = open_page("book/notation.html", color_scheme="dark")
-    theme = "document.documentElement.dataset.theme"
-    assert page.evaluate(theme) == "dark"
-    seen = f"""() => {{
-      addEventListener("beforeprint", () => {{ window.seen = {theme}; }});
-    }}"""
-    page.evaluate(seen)
-    page.pdf()
-    assert page.evaluate("window.seen") == "light"
-    assert page.evaluate(theme) == "dark"
 
 
 def test_a_chapter_in_chinese_is_printed_in_chinese(site, browser):

@@ -1,162 +1,35 @@
-"""Every page in a browser: served and from disk, light, dark, on a phone.
+"""The pages that are no chapters, of each kind one; soak looks at all.
 
-Loading a page takes seconds, so a page is loaded twice, and each time
-everything is asked that one can ask there.
+And what all pages can do: search, follow the theme, keep their places.
 """
 
 import pytest
 from accessibility import COLOURS, faults
-from pages import ALL_PAGES, GENERATED, PAGES, start_explorers
+from pages import ALL_PAGES, CHAPTERS, GENERATED, PAGES, sampled
 from playwright.sync_api import expect
+from visits import PHONE, darken, on_a_desktop, on_a_phone
 
-PHONE = {"width": 390, "height": 844}
-# What Google calls good is below 0.1.
-LARGEST_SHIFT = 0.02
+OTHERS = [path for path in ALL_PAGES if path not in CHAPTERS]
+OF_EACH_KIND = [
+    *("book/index.html", "book/notation.html", "book/paths.html"),
+    *("book/claims.html", "book/glossary.html", "book/teach/chapters.html"),
+    *("book/api/attention.html", *GENERATED),
+]
+ON_A_PHONE = ["book/index.html", "book/claims.html"]
 
 
-@pytest.mark.parametrize("path", ALL_PAGES)
-def test_page_on_a_desktop(open_page, path):
+@pytest.mark.parametrize("path", sampled(OTHERS, OF_EACH_KIND))
+def test_a_page_on_a_desktop_by_day_and_by_night(open_page, path):
     page = open_page(path)
-    expect_explorers(page)
-    if path in PAGES:
-        expect_one_heading_that_names_the_page(page)
-        expect_drawn_formulas(page)
-    expect_no_jump(page)
-    unfold(page)
-    assert faults(page) == []
-    scroll_to_the_end(page)
-    expect_explorers(page)
-
-
-@pytest.mark.parametrize("path", ALL_PAGES)
-def test_page_from_disk_on_a_phone_in_the_dark(open_page, path):
-    page = open_page(path, from_disk=True, color_scheme="dark", **PHONE)
-    expect_explorers(page)
-    expect_no_jump(page)
-    scroll_to_the_end(page)
-    expect_explorers(page)
-    unfold(page)
-    expect_nothing_wider_than_the_phone(page)
-    assert faults(page) == []
-
-
-# What stands beside the article on a desktop is the same on all pages.
-@pytest.mark.parametrize("path", [PAGES[4], *GENERATED])
-def test_desktop_in_the_dark(open_page, path):
-    page = open_page(path)
-    unfold(page)
+    found = on_a_desktop(page)
     darken(page)
-    assert faults(page, COLOURS) == []
+    assert [*found, *faults(page, COLOURS)] == []
 
 
-def expect_explorers(page) -> None:
-    """Go where the explorers are, and wait until all are in their fonts."""
-    start_explorers(page)
-    expect(page.locator(".vitedu-widget-error")).to_have_count(0)
-    page.evaluate("document.fonts.ready")
-
-
-def expect_one_heading_that_names_the_page(page) -> None:
-    """Compare the one visible heading with the page's title."""
-    headings = page.locator("h1:visible")
-    expect(headings).to_have_count(1)
-    # The number of a chapter is above its title.
-    name = " ".join(headings.inner_text().rstrip("#").split())
-    assert page.title().startswith(name.replace(" .", "."))
-
-
-def expect_drawn_formulas(page) -> None:
-    """See that every formula is drawn, and in the fonts made for it."""
-    formulas = page.locator(".bd-article .math")
-    drawn = page.locator(".bd-article .math:has(.katex-html)")
-    expect(drawn).to_have_count(formulas.count())
-    assert page.locator(".katex-error").count() == 0
-    fonts = page.evaluate(
-        """async () => {
-          await document.fonts.ready;
-          return [...document.fonts].filter(
-            (font) => font.family.startsWith("KaTeX")
-              && font.status === "loaded").length;
-        }"""
-    )
-    # For what is folded a browser may load a font, for nothing it does not.
-    seen = page.locator(".bd-article .math:visible").count()
-    assert bool(seen) <= bool(fonts) <= bool(formulas.count())
-
-
-def expect_no_jump(page) -> None:
-    """See how far the page has jumped before it had nothing left to do."""
-    shifts = page.evaluate(
-        """() => new Promise((done) => {
-          const shifts = [];
-          const nameOf = ({ node }) => node?.className || node?.textContent;
-          new PerformanceObserver((list) => {
-            for (const { value, sources } of list.getEntries()) {
-              shifts.push([value, sources.map(nameOf).join(", ")]);
-            }
-          }).observe({ type: "layout-shift", buffered: true });
-          requestIdleCallback(() => setTimeout(() => done(shifts), 50));
-        })"""
-    )
-    assert sum(shift for shift, _ in shifts) < LARGEST_SHIFT, shifts
-
-
-def unfold(page) -> None:
-    """Open what is folded, answer every guess, draw what is far away."""
-    page.evaluate(
-        """() => {
-          for (const section of document.querySelectorAll("section")) {
-            section.style.contentVisibility = "visible";
-          }
-          for (const fold of document.querySelectorAll("details")) {
-            fold.open = true;
-          }
-          for (const one of document.querySelectorAll(
-            ".toggle-hidden > .toggle-button, "
-              + ".vitedu-choices label:first-child input",
-          )) one.click();
-        }"""
-    )
-    # The page looks for what can be scrolled now, a little later.
-    page.wait_for_function(
-        """() => [...document.querySelectorAll(
-          "pre, div.math, .cell_output > .output",
-        )].every((node) => node.scrollWidth <= node.clientWidth
-          || node.tabIndex === 0)"""
-    )
-
-
-def darken(page) -> None:
-    """Let the evening come, and wait until every colour has changed."""
-    page.emulate_media(color_scheme="dark")
-    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    page.evaluate(
-        """() => Promise.all(document.getAnimations()
-          .filter((motion) => motion instanceof CSSTransition)
-          .map((motion) => motion.finished))"""
-    )
-
-
-def scroll_to_the_end(page) -> None:
-    """Show the end of the page, for what waits until it is seen."""
-    page.evaluate(
-        """() => new Promise((done) => {
-          scrollTo({ top: document.body.scrollHeight, behavior: "instant" });
-          requestAnimationFrame(() => requestAnimationFrame(done));
-        })"""
-    )
-
-
-def expect_nothing_wider_than_the_phone(page) -> None:
-    """Look for elements that stick out, and for a page that scrolls."""
-    wider = page.evaluate(
-        """() => [...document.querySelectorAll(".bd-article *")].filter(
-          (node) => node.getBoundingClientRect().right > innerWidth + 1
-            && !node.closest("pre, table, div.math, svg")
-        ).map((node) => node.outerHTML.slice(0, 120))"""
-    )
-    assert wider == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+@pytest.mark.parametrize("path", sampled(OTHERS, ON_A_PHONE))
+def test_a_page_from_disk_on_a_phone_in_the_dark(open_page, path):
+    page = open_page(path, from_disk=True, color_scheme="dark", **PHONE)
+    assert on_a_phone(page) == []
 
 
 def test_columns_keep_their_places_while_rows_arrive(open_page):
@@ -230,8 +103,11 @@ def test_wide_formula_scrolls_and_takes_the_focus(open_page):
 
 
 @pytest.mark.parametrize("from_disk", [False, True], ids=["served", "disk"])
-def test_search_finds_a_word(open_page, from_disk):
-    page = open_page("book/index.html", from_disk=from_disk)
+def test_the_front_door_leads_to_a_page_that_finds_a_word(
+    open_page, from_disk
+):
+    page = open_page("index.html", from_disk=from_disk)
+    page.wait_for_url("**/book/index.html")
     page.keyboard.press("Control+k")
     page.locator("#pst-search-dialog input").fill("softmax")
     page.keyboard.press("Enter")
@@ -239,15 +115,8 @@ def test_search_finds_a_word(open_page, from_disk):
     expect(page.locator("#search-results ul.search li").first).to_be_visible()
 
 
-@pytest.mark.parametrize("from_disk", [False, True], ids=["served", "disk"])
-def test_front_door_leads_to_the_first_page(open_page, from_disk):
-    page = open_page("index.html", from_disk=from_disk)
-    page.wait_for_url("**/book/index.html")
-    expect(page.locator("h1:visible")).to_have_count(1)
-
-
 def test_theme_follows_the_system_until_the_reader_chooses(open_page):
-    page = open_page("book/index.html", color_scheme="dark")
+    page = open_page("book/errata.html", color_scheme="dark")
     html = page.locator("html")
     expect(html).to_have_attribute("data-theme", "dark")
     page.emulate_media(color_scheme="light")
@@ -257,6 +126,15 @@ def test_theme_follows_the_system_until_the_reader_chooses(open_page):
         button.click()
     page.goto(page.url)
     expect(html).to_have_attribute("data-theme", "dark")
+    # Paper is white all the same.
+    theme = "document.documentElement.dataset.theme"
+    page.evaluate(
+        f"""() => addEventListener("beforeprint", () => {{
+          window.seen = {theme};
+        }})"""
+    )
+    page.pdf()
+    assert page.evaluate(f"[window.seen, {theme}]") == ["light", "dark"]
 
 
 def test_page_reads_without_scripts(browser, site):

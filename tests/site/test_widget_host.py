@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -10,6 +9,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from mounted import elements
+from pages import ROOT
 from playwright.sync_api import Browser, Page, expect
 from vitedu_book.widget_state import scripts_of, write_states
 
@@ -39,56 +39,77 @@ def any_model(esm: str, buffers: list[dict] | None = None, **state) -> dict:
     }
 
 
+HEAD = """<!doctype html><html lang="en"><head><title>t</title>{saved}
+<script defer src="{host}" {state}></script></head><body>{body}</body></html>
+"""
+
+
+def write_page(
+    folder: Path, *views: str, before: str = "", state: str = "", saved=""
+) -> str:
+    """Write a page with a view of each id; return its address."""
+    places = "".join(
+        f'<div id="place-{number}"><script type="application/'
+        f'vnd.jupyter.widget-view+json">{{"model_id": "{view}"}}'
+        "</script></div>"
+        for number, view in enumerate(views)
+    )
+    host = (ROOT / "book/web/widget-host.js").as_uri()
+    text = HEAD.format(
+        saved=saved,
+        host=host,
+        state=f'data-state="{state}"' if state else "",
+        body=before + places,
+    )
+    (folder / "page.html").write_text(text, encoding="utf-8")
+    return (folder / "page.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def one_page(browser: Browser) -> Iterator[Page]:
+    """One page for all tests: a new one takes longer than they do."""
+    page = browser.new_page()
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("request", lambda request: page.loaded.append(request.url))
+    yield page
+    page.close()
+
+
 @pytest.fixture
-def host_page(
-    browser: Browser, root: Path, tmp_path: Path
-) -> Callable[..., Page]:
+def page(one_page: Page) -> Iterator[Page]:
+    """The page, which must not throw."""
+    one_page.errors, one_page.loaded = [], []
+    yield one_page
+    assert one_page.errors == []
+
+
+@pytest.fixture
+def host_page(page: Page, tmp_path: Path) -> Callable[..., Page]:
     """Open a page from disk with these models and a view of each id."""
-    pages: list[Page] = []
 
     def open_one(models: dict[str, dict], *views: str) -> Page:
         saved = elements({"state": copy.deepcopy(models)})
-        scripts = "".join(
-            f'<div id="place-{number}"><script type="application/'
-            'vnd.jupyter.widget-view+json">'
-            f"{json.dumps({'model_id': view})}</script></div>"
-            for number, view in enumerate(views)
-        )
-        (tmp_path / "page.html").write_text(
-            '<!doctype html><html lang="en"><head><title>t</title>'
-            f"{saved}"
-            f'<script defer src="{root.as_uri()}/book/web/widget-host.js">'
-            f"</script></head><body>{scripts}</body></html>"
-        )
-        page = browser.new_page()
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        pages.append(page)
-        page.goto((tmp_path / "page.html").as_uri())
+        page.goto(write_page(tmp_path, *views, saved=saved))
         return page
 
-    yield open_one
-    for page in pages:
-        page.close()
-        assert page.errors == []
+    return open_one
 
 
-def test_two_views_share_the_state_of_a_model(host_page):
-    page = host_page({"a": any_model(COUNTER, count=1)}, "a", "a")
-    page.locator("#place-1 button").click()
-    expect(page.locator("#place-0 button")).to_have_text("count 2")
-    expect(page.locator("#place-1 button")).to_have_text("count 2")
-
-
-def test_two_models_have_states_of_their_own(host_page):
+def test_views_share_the_state_of_their_model_alone(host_page):
+    css = ".vitedu-widget { color: rgb(1, 2, 3); }"
     models = {
-        "a": any_model(COUNTER, count=1),
-        "b": any_model(COUNTER, count=7),
+        "a": any_model(COUNTER, count=1, _css=css, _dom_classes=["wide"]),
+        "b": any_model(COUNTER, count=7, _css=css),
     }
-    page = host_page(models, "a", "b")
-    page.locator("#place-0 button").click()
-    expect(page.locator("#place-0 button")).to_have_text("count 2")
-    expect(page.locator("#place-1 button")).to_have_text("count 7")
+    page = host_page(models, "a", "a", "b")
+    page.locator("#place-1 button").click()
+    for place, count in enumerate((2, 2, 7)):
+        button = page.locator(f"#place-{place} button")
+        expect(button).to_have_text(f"count {count}")
+    # Its style is put into the page once, its classes on the element.
+    widget = page.locator("#place-0 > .vitedu-widget.wide")
+    expect(widget).to_have_css("color", "rgb(1, 2, 3)")
+    assert page.evaluate("document.adoptedStyleSheets.length") == 1
 
 
 def test_binary_buffers_arrive_as_data_views_at_their_paths(host_page):
@@ -118,17 +139,6 @@ def test_binary_buffers_arrive_as_data_views_at_their_paths(host_page):
     expect(page.locator("#place-0")).to_have_text("1.5 -2 4 3 8 true")
 
 
-def test_style_is_put_into_the_page_once(host_page):
-    css = ".vitedu-widget { color: rgb(1, 2, 3); }"
-    models = {key: any_model(COUNTER, count=1, _css=css) for key in "ab"}
-    page = host_page(models, "a", "b")
-    expect(page.locator("button")).to_have_count(2)
-    expect(page.locator("#place-0 > .vitedu-widget")).to_have_css(
-        "color", "rgb(1, 2, 3)"
-    )
-    assert page.evaluate("document.adoptedStyleSheets.length") == 1
-
-
 def test_a_throwing_widget_says_so_and_leaves_the_others_alive(host_page):
     models = {
         "throws": any_model(
@@ -138,71 +148,70 @@ def test_a_throwing_widget_says_so_and_leaves_the_others_alive(host_page):
         "late": any_model(
             "export default { async initialize() { throw new Error('late') } }"
         ),
+        "other": {
+            "model_name": "IntSliderModel",
+            "model_module": "@jupyter-widgets/controls",
+            "state": {},
+        },
+        "listens": any_model(
+            """
+            export default { render({ model, el }) {
+              const see = () => { el.textContent = model.get("count"); };
+              model.on("change:count", () => { throw new Error("heard"); });
+              model.on("change:count", see);
+              model.set("count", 2);
+            } };
+            """,
+            count=1,
+        ),
         "good": any_model(COUNTER, count=1),
     }
-    page = host_page(models, "throws", "no script", "late", "absent", "good")
-    page.locator("#place-4 button").click()
-    expect(page.locator("#place-4 button")).to_have_text("count 2")
+    page = host_page(models, *models, "absent")
+    page.locator("#place-5 button").click()
+    expect(page.locator("#place-5 button")).to_have_text("count 2")
+    expect(page.locator("#place-4")).to_have_text("2")
     alerts = page.get_by_role("alert")
-    expect(alerts).to_have_count(4)
+    expect(alerts).to_have_count(5)
     expect(alerts.nth(0)).to_have_text(
         "This interactive figure could not be started: no axis"
     )
-    expect(alerts.nth(1)).to_contain_text("its script is not in the page")
-    expect(alerts.nth(3)).to_contain_text("the page holds no widget absent")
-    assert page.errors == ["Unexpected identifier 'is'"]
+    for place, words in {
+        1: "its script is not in the page",
+        2: "late",
+        3: "IntSliderModel",
+        4: "the page holds no widget absent",
+    }.items():
+        expect(alerts.nth(place)).to_contain_text(words)
+    assert sorted(page.errors) == ["Unexpected identifier 'is'", "heard"]
     page.errors.clear()
 
 
-def test_a_widget_of_another_package_is_named(host_page):
-    slider = {
-        "model_name": "IntSliderModel",
-        "model_module": "@jupyter-widgets/controls",
-        "state": {},
-    }
-    page = host_page({"a": slider}, "a")
-    expect(page.get_by_role("alert")).to_contain_text("IntSliderModel")
-
-
-def test_a_listener_that_throws_does_not_silence_the_next(host_page):
-    esm = """
-    export default { render({ model, el }) {
-      model.on("change:count", () => { throw new Error("listener"); });
-      model.on("change:count", () => { el.textContent = model.get("count"); });
-      model.set("count", 2);
-    } };
-    """
-    page = host_page({"a": any_model(esm, count=1)}, "a")
-    expect(page.locator("#place-0")).to_have_text("2")
-    assert page.errors == ["listener"]
-    page.errors.clear()
-
-
-def test_initialize_runs_once_and_before_every_view(host_page):
-    esm = """
-    export default {
-      initialize: ({ model }) => model.set("n", model.get("n") + 1),
-      render({ model, el }) { el.textContent = model.get("n"); },
-    };
-    """
-    page = host_page({"a": any_model(esm, n=0)}, "a", "a")
-    expect(page.locator("#place-0")).to_have_text("1")
-    expect(page.locator("#place-1")).to_have_text("1")
-
-
-@pytest.mark.parametrize(
-    "exported",
-    [
-        "export default { render };",
-        "export default () => ({ render });",
-        "export default async () => ({ render });",
-        "export { render };",
-    ],
+EXPORTS = (
+    "export default { render };",
+    "export default () => ({ render });",
+    "export default async () => ({ render });",
+    "export { render };",
 )
-def test_every_form_of_export_works(host_page, exported):
-    esm = f"function render({{ el }}) {{ el.textContent = 'ok'; }}\n{exported}"
-    page = host_page({"a": any_model(esm)}, "a")
-    expect(page.locator("#place-0")).to_have_text("ok")
+
+
+def test_every_form_of_export_works_and_initialize_comes_first(host_page):
+    render = "function render({ el }) { el.textContent = 'ok'; }\n"
+    models = {
+        str(form): any_model(render + exported)
+        for form, exported in enumerate(EXPORTS)
+    }
+    models["once"] = any_model(
+        """
+        export default {
+          initialize: ({ model }) => model.set("n", model.get("n") + 1),
+          render({ model, el }) { el.textContent = model.get("n"); },
+        };
+        """,
+        n=0,
+    )
+    page = host_page(models, *models, "once")
+    for place, text in enumerate(["ok"] * len(EXPORTS) + ["1", "1"]):
+        expect(page.locator(f"#place-{place}")).to_have_text(text)
 
 
 def test_events_follow_backbone(host_page):
@@ -253,17 +262,21 @@ def test_cleanup_runs_when_the_page_is_left(host_page):
     assert sorted(title) == ["model", "ready", "signal", "view"]
 
 
-def test_child_widgets_are_reached_through_their_references(host_page):
+def test_child_widgets_are_reached_and_hear_nothing_when_gone(host_page):
     parent = """
     export default { async render({ model, el, host }) {
       const reference = model.get("child");
       const child = await host.getModel(reference);
       const same = await model.widget_manager.get_model("kid");
       const { render, exports } = await host.getWidget(reference);
-      const place = document.createElement("div");
+      const place = document.createElement("section");
       await render({ el: place });
+      const life = new AbortController();
+      const gone = document.createElement("p");
+      await render({ el: gone, signal: life.signal });
+      life.abort();
       same.set("count", child.get("count") + exports.step);
-      el.append(place);
+      el.append(place, gone);
     } };
     """
     kid = COUNTER.replace(
@@ -275,29 +288,10 @@ def test_child_widgets_are_reached_through_their_references(host_page):
         "kid": any_model(kid, count=1),
     }
     page = host_page(models, "p", "kid")
-    expect(page.locator("#place-0 button")).to_have_text("count 11")
-    page.locator("#place-0 button").click()
+    expect(page.locator("#place-0 p")).to_have_text("count 1")
+    expect(page.locator("#place-0 section button")).to_have_text("count 11")
+    page.locator("#place-0 section button").click()
     expect(page.locator("#place-1 button")).to_have_text("count 12")
-
-
-def test_a_view_that_is_gone_hears_nothing_more(host_page):
-    parent = """
-    export default { async render({ model, el, host }) {
-      const child = await host.getWidget(model.get("child"));
-      const life = new AbortController();
-      await child.render({ el, signal: life.signal });
-      life.abort();
-      (await host.getModel(model.get("child"))).set("count", 5);
-      el.append(" done");
-    } };
-    """
-    models = {
-        "p": any_model(parent, child="IPY_MODEL_kid"),
-        "kid": any_model(COUNTER, count=1),
-    }
-    page = host_page(models, "p", "kid")
-    expect(page.locator("#place-0")).to_have_text("count 1 done")
-    expect(page.locator("#place-1")).to_have_text("count 5")
 
 
 def test_a_call_into_the_kernel_is_refused_in_words(host_page):
@@ -314,59 +308,41 @@ def test_a_call_into_the_kernel_is_refused_in_words(host_page):
     )
 
 
-def test_layout_classes_reach_the_element(host_page):
-    model = any_model(COUNTER, count=1, _dom_classes=["wide"])
-    page = host_page({"a": model}, "a")
-    expect(page.locator("#place-0 > .vitedu-widget.wide")).to_be_visible()
-
-
 @pytest.fixture
-def far_page(browser: Browser, root: Path, tmp_path: Path) -> Iterator[Page]:
+def far_page(page: Page, tmp_path: Path) -> Page:
     """Open a page of ten windows with a widget at its end and a state file."""
     state = {"state": {"a": any_model(COUNTER, count=1)}}
     (tmp_path / "state.js").write_text("".join(scripts_of(state)))
-    (tmp_path / "page.html").write_text(
-        '<!doctype html><html lang="en"><head><title>t</title>'
-        f'<script defer src="{root.as_uri()}/book/web/widget-host.js" '
-        'data-state="state.js"></script></head>'
-        '<body><p style="height: 1000vh">long</p><div id="place">'
-        '<script type="application/vnd.jupyter.widget-view+json">'
-        '{"model_id": "a"}</script></div></body></html>'
-    )
-    page = browser.new_page()
-    page.loaded = []
-    page.on("request", lambda request: page.loaded.append(request.url))
-    page.goto((tmp_path / "page.html").as_uri())
-    yield page
-    page.close()
-
-
-def is_loaded(page: Page) -> bool:
-    return any(url.endswith("state.js") for url in page.loaded)
+    long = '<p style="height: 1000vh">long</p>'
+    page.goto(write_page(tmp_path, "a", before=long, state="state.js"))
+    return page
 
 
 def test_a_far_widget_waits_for_the_reader(far_page):
+    def is_loaded() -> bool:
+        return any(url.endswith("state.js") for url in far_page.loaded)
+
     far_page.mouse.wheel(0, 3000)
     far_page.wait_for_function("scrollY === 3000")
-    assert not is_loaded(far_page)
+    assert not is_loaded()
     assert far_page.locator("button").count() == 0
     far_page.evaluate("scrollTo(0, document.body.scrollHeight - 1200)")
-    expect(far_page.locator("#place button")).to_have_text("count 1")
-    assert is_loaded(far_page)
+    expect(far_page.locator("#place-0 button")).to_have_text("count 1")
+    assert is_loaded()
     assert far_page.locator(".vitedu-widget").count() == 1
 
 
 def test_a_far_widget_starts_for_a_reader_with_a_keyboard(far_page):
     far_page.keyboard.press("Shift")
-    expect(far_page.locator("#place button")).to_have_text("count 1")
+    expect(far_page.locator("#place-0 button")).to_have_text("count 1")
     far_page.keyboard.press("Tab")
-    expect(far_page.locator("#place button")).to_be_focused()
+    expect(far_page.locator("#place-0 button")).to_be_focused()
 
 
 def test_a_missing_state_is_told(far_page, tmp_path):
     (tmp_path / "state.js").unlink()
     far_page.keyboard.press("Shift")
-    expect(far_page.locator("#place [role=alert]")).to_have_text(
+    expect(far_page.locator("#place-0 [role=alert]")).to_have_text(
         "This interactive figure could not be started: "
         "this script could not be loaded: state.js"
     )
@@ -386,7 +362,7 @@ export default { render({ model, el }) {
 """
 
 
-def test_bytes_are_loaded_when_a_widget_asks_and_once(browser, root, tmp_path):
+def test_bytes_are_loaded_when_a_widget_asks_and_once(page, tmp_path):
     def kept(data: str) -> dict:
         buffer = {"path": ["data"], "encoding": "base64", "data": data}
         module = "@jupyter-widgets/base"
@@ -395,22 +371,12 @@ def test_bytes_are_loaded_when_a_widget_asks_and_once(browser, root, tmp_path):
     models = {"a": any_model(ASKS), "kid": kept("Bw=="), "other": kept("CQ==")}
     states = tmp_path / "states/of.js"
     write_states({"state": models}, states)
-    (tmp_path / "page.html").write_text(
-        '<!doctype html><html lang="en"><head><title>t</title>'
-        f'<script defer src="{root.as_uri()}/book/web/widget-host.js" '
-        'data-state="states/of.js?v=1"></script></head><body>'
-        '<script type="application/vnd.jupyter.widget-view+json">'
-        '{"model_id": "a"}</script></body></html>'
-    )
-    page = browser.new_page()
-    loaded = []
-    page.on("request", lambda request: loaded.append(request.url))
-    page.goto((tmp_path / "page.html").as_uri())
+    page.goto(write_page(tmp_path, "a", state="states/of.js?v=1"))
     widget = page.locator(".vitedu-widget")
     expect(widget).to_have_text("ask")
     files = sorted(states.with_suffix("").iterdir())
     assert len(files) == 2
-    assert not {file.as_uri() for file in files} & {*loaded}
+    assert not {file.as_uri() for file in files} & {*page.loaded}
     hidden = files[0].rename(tmp_path / "hidden.js")
     widget.click()
     expect(widget).to_have_text(
@@ -419,6 +385,5 @@ def test_bytes_are_loaded_when_a_widget_asks_and_once(browser, root, tmp_path):
     hidden.rename(files[0])
     widget.click()
     expect(widget).to_have_text("7,7,9")
-    asked = [loaded.count(file.as_uri()) for file in files]
+    asked = [page.loaded.count(file.as_uri()) for file in files]
     assert asked == [2, 1]
-    page.close()
