@@ -91,13 +91,13 @@ def test_what_is_no_name_or_taken_is_refused(words, message, monkeypatch):
 
 
 def test_after_an_error_all_is_as_it_was(copy, monkeypatch):
-    def fail(root: Path, name: str) -> None:
-        assert (root / f"chapters/{name}.ipynb").exists()
-        (root / time_boxes.FILE).unlink()
+    def fail(path: Path, *, run: bool) -> None:
+        assert path == copy / f"chapters/{CHAPTER}.ipynb"
+        assert path.exists()
         raise KeyboardInterrupt
 
     before = content(copy)
-    monkeypatch.setattr(time_boxes, "measure_one", fail)
+    monkeypatch.setattr(time_boxes, "write", fail)
     with pytest.raises(KeyboardInterrupt):
         new.main("chapter", CHAPTER, TITLE)
     assert content(copy) == before
@@ -134,8 +134,7 @@ def test_all_files_are_written_and_say_what_to_do(copy):
         "book/api/modules.yml",
         "book/index.md",
         "book/map.yml",
-        "book/paths.yml",
-        "book/time-boxes.json",
+        "book/paths.md",
         "tests/explorers.py",
         "tests/site/test_explorers.py",
         "tests/valid_calls.py",
@@ -154,7 +153,7 @@ def test_skeletons_pass_the_tests(copy):
     make_all(copy)
     where = "grading widgets wrong_inputs doctests editions explorer_maths"
     for names, which in (
-        ("notebooks architecture quizzes teaching paths time_boxes", ""),
+        ("notebooks architecture quizzes teaching time_boxes", ""),
         (f"{EXPLORER}_maths skeleton", ""),
         (where, f"{NN} or skeleton or listed or everything"),
         ("explorers", "all_explorers or skeleton and not lives_in"),

@@ -145,7 +145,7 @@ def write(found: dict[str, str]) -> None:
             path.write_text(text, encoding="utf-8")
         _tidy([path for path in paths if path.suffix == ".py"])
         for path in (path for path in paths if path.suffix == ".ipynb"):
-            time_boxes.measure_one(ROOT, path.stem)
+            time_boxes.write(path, run=True)
     except BaseException:
         for path in paths:
             path.unlink(missing_ok=True)

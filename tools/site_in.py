@@ -330,7 +330,6 @@ LISTS = {
     "book/quizzes/*.yml": set(),
     "book/teach/chapters/*.yml": set(),
     "book/map.yml": {"at", "module", "explorer", "role", "attends"},
-    "book/paths.yml": {"chapters", "sections", "knows", "minutes"},
 }
 
 
