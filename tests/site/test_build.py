@@ -306,13 +306,10 @@ def chapters(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "again"),
     [
-        ("vitedu/a.py", "a"),
         ("vitedu/b.py", "abf"),
         ("vitedu/c.py", "c"),
         ("vitedu/__init__.py", "abcdf"),
-        ("vitedu/widgets/d.py", "d"),
         ("vitedu/widgets/d.js", "d"),
-        ("vitedu/widgets/e.py", ""),
         ("vitedu/widgets/e.js", ""),
         ("book/data/x.json", "c"),
         ("constraints.txt", "abcdf"),
@@ -388,13 +385,20 @@ def test_a_site_with_an_address_names_it(book, browser):
 
 
 @pytest.mark.parametrize(
-    "address", ["example.org", "ftp://example.org/", "https://a.org/?b=c"]
+    ("variable", "address", "take"),
+    [
+        ("SITE_URL", "example.org", set_address),
+        ("SITE_URL", "https://a.org/?b=c", set_address),
+        ("REPOSITORY_URL", "https://example.org/a/b", set_repository),
+    ],
 )
-def test_an_address_that_is_none_is_named(monkeypatch, address):
-    monkeypatch.setenv("SITE_URL", address)
-    config = SimpleNamespace(html_baseurl="")
+def test_an_address_that_is_none_is_named(
+    monkeypatch, variable, address, take
+):
+    monkeypatch.setenv(variable, address)
+    config = SimpleNamespace(html_baseurl="", html_theme_options={})
     with pytest.raises(ConfigError, match=re.escape(repr(address))):
-        set_address(None, config)
+        take(None, config)
 
 
 COLAB = "https://colab.research.google.com/github/a/some-book/blob/main/"
@@ -435,18 +439,7 @@ def test_a_book_with_a_repository_leads_there(book, source, places):
         ] == wanted
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["github.com/a/b", "https://example.org/a/b", "https://github.com/a"],
-)
-def test_a_repository_that_is_none_is_named(monkeypatch, address):
-    monkeypatch.setenv("REPOSITORY_URL", address)
-    config = SimpleNamespace(html_theme_options={})
-    with pytest.raises(ConfigError, match=re.escape(repr(address))):
-        set_repository(None, config)
-
-
-@pytest.mark.parametrize("content", [None, "", '{"cells": [{"out', "\0" * 9])
+@pytest.mark.parametrize("content", [None, '{"cells": [{"out'])
 def test_a_half_written_chapter_leaves_the_cache(chapters, content):
     build = chapters / "_build"
     cache = get_cache(build / KEPT)

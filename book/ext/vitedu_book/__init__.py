@@ -1,73 +1,45 @@
 """The local Sphinx extension of the book: one module a concern."""
 
 import hashlib
+from importlib import import_module
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from . import (
-    accessibility,
-    code_map,
-    code_names,
-    deeper,
-    embeds,
-    execution,
-    explorer_links,
-    figures,
-    formulas,
-    frame,
-    guesses,
-    hosting,
-    images,
-    languages,
-    ledgers,
-    machine_map,
-    metadata,
-    networks,
-    quizzes,
-    reference,
-    tables,
-    teaching,
-    third_party,
-    ticks,
-    weights,
-    widget_state,
-)
-
 PARTS = (
-    accessibility,
-    code_map,
-    code_names,
-    deeper,
-    embeds,
-    execution,
-    explorer_links,
-    figures,
-    formulas,
-    frame,
-    guesses,
-    hosting,
-    images,
-    languages,
-    ledgers,
-    machine_map,
-    metadata,
-    networks,
-    quizzes,
-    reference,
-    tables,
-    teaching,
-    third_party,
-    ticks,
-    weights,
-    widget_state,
+    "accessibility",
+    "code_map",
+    "code_names",
+    "deeper",
+    "embeds",
+    "execution",
+    "explorer_links",
+    "figures",
+    "formulas",
+    "frame",
+    "guesses",
+    "hosting",
+    "images",
+    "languages",
+    "ledgers",
+    "machine_map",
+    "metadata",
+    "networks",
+    "quizzes",
+    "reference",
+    "tables",
+    "teaching",
+    "third_party",
+    "ticks",
+    "weights",
+    "widget_state",
 )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect every part of the extension."""
     for part in PARTS:
-        part.setup(app)
+        import_module(f"{__name__}.{part}").setup(app)
     # Sphinx reads all pages again when a value of its configuration changes;
     # it would not notice a change in this extension or in the web files.
     app.add_config_value("vitedu_book_digest", _digest(), "env", (str,))
