@@ -10,10 +10,10 @@ import nbformat
 import pytest
 import yaml
 from chapter_files import CHAPTERS
+from vitedu_book.teaching import DEEPER
 
 from tools import editions
 from tools.assignment import ASKED
-from tools.reading import DEEPER
 
 NAMES = [path.stem for path in CHAPTERS]
 NOTEBOOKS = editions.chapters()

@@ -6,6 +6,7 @@ import pytest
 from chapter_files import CHAPTERS, ROOT
 from myst_parser.mdit_to_docutils.base import default_slugify
 from vitedu_book.teaching import (
+    DEEPER,
     EXERCISE,
     HEADING,
     KINDS,
@@ -16,8 +17,6 @@ from vitedu_book.teaching import (
     prose,
     read_guide,
 )
-
-from tools.reading import DEEPER
 
 PLANS = {
     "half-day": 2,

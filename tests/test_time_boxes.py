@@ -1,161 +1,123 @@
-"""The time box of each chapter says what was measured."""
+"""The times of a chapter: counted from its words, and measured."""
 
-from pathlib import Path
+import re
 
 import nbformat
 import pytest
 from chapter_files import CHAPTERS, ROOT, read
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from vitedu_book.reading import FACTS, WORDS, sections, words
+from vitedu_book.teaching import slug
 
 from tools import time_boxes
-from tools.reading import FACTS
 
-each_chapter = pytest.mark.parametrize(
-    "path", CHAPTERS, ids=lambda path: path.stem
-)
-BOXES = time_boxes.read(ROOT)
+PAGE = (ROOT / "book/paths.md").read_text(encoding="utf-8")
 OLD = "*1 minutes* · runs in 3 s"
-NEEDS = " · needs nothing"
 
 
-def test_every_chapter_has_its_box():
-    assert [*BOXES["chapters"]] == [path.stem for path in CHAPTERS]
-
-
-@each_chapter
-def test_a_chapter_says_what_the_file_says(path):
-    box = BOXES["chapters"][path.stem]
-    source = read(path).cells[0].source
-    assert FACTS.findall(source) == [time_boxes.facts(box)]
-
-
-@each_chapter
-def test_the_minutes_are_those_of_the_chapter_as_it_is(path):
-    box, now = BOXES["chapters"][path.stem], time_boxes.reading(read(path))
-    assert [*box["sections"]] == [*now["sections"]]
-    for kind in ("reading", "deeper", "exercises"):
-        assert box[kind] == pytest.approx(now[kind], rel=0.1, abs=0.5)
-    apart = box["sections"]["exercises"]
-    total = sum(box["sections"].values()) - apart
-    assert box["reading"] + box["deeper"] == pytest.approx(total, abs=1.5)
-    assert box["exercises"] == pytest.approx(apart, abs=0.5)
-
-
-@each_chapter
-def test_the_runs_have_been_measured(path):
-    box = BOXES["chapters"][path.stem]
-    assert 1 < box["seconds"] < 900
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_a_chapter_says_how_long_it_takes(path):
+    notebook = read(path)
+    (said,) = FACTS.findall(notebook.cells[0].source)
+    *minutes, seconds = map(int, re.findall(r"\d+", said))
+    now = time_boxes.facts(sections(notebook), seconds)
+    *counted, _ = map(int, re.findall(r"\d+", now))
+    assert re.sub(r"\d+", "", said) == re.sub(r"\d+", "", now)
+    # A sentence more or less needs no new count.
+    assert minutes == pytest.approx(counted, rel=0.1, abs=1), now
+    assert 1 < seconds < 900
 
 
 @pytest.mark.parametrize(
-    ("box", "said"),
+    ("text", "count"),
     [
-        (
-            {"reading": 24, "deeper": 19, "exercises": 16, "seconds": 9.1},
-            "*24 minutes* · 19 more in deeper sections · 16 for exercises · "
-            "runs in 10 s",
-        ),
-        (
-            {"reading": 1, "deeper": 0, "exercises": 0, "seconds": 3},
-            "*1 minute* · runs in 3 s",
-        ),
+        ("| a | b |\n|---|---|\n| c | d e |", 5),
+        ("{term}`a query <query>`", 2),
+        ("(e-05)=\n\n[this](03-x.ipynb#y) one", 2),
+        ('<p class="a b">one</p>', 1),
+        (f"{OLD} · needs it\n\none", 1),
+        ("if a < b and c > d", 6),
+        ("here $a + b$ is\n\n$$\nc = d\n$$", 2),
+        ("```{admonition} Solution\n:class: dropdown\nno\n```", 0),
+        ("两个词 here", 1 + 3 / 1.55),
     ],
 )
-def test_the_facts_round_up_and_leave_out_what_is_not_there(box, said):
-    assert time_boxes.facts(box) == said
-    assert FACTS.fullmatch(said)
-
-
-def test_deeper_sections_and_exercises_are_apart():
-    titles = ("# 1. A", "## Deeper: why?", "## B", "## Deeper: c")
-    cells = [new_markdown_cell(f"{t}\n\n{'word ' * 350}") for t in titles]
-    cells.append(new_markdown_cell("## Exercises"))
-    cells.append(new_markdown_cell("**Exercise 1.1: predict.**"))
-    found = time_boxes.reading(new_notebook(cells=cells))
-    assert (found["reading"], found["deeper"], found["exercises"]) == (4, 4, 4)
-    names = ["a", "deeper-why", "b", "deeper-c", "exercises"]
-    assert [*found["sections"]] == names
+def test_words_are_what_is_read(text, count):
+    assert words(text) == pytest.approx(count)
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Path:
-    """A book of one chapter."""
-    code = (
-        "import os, time\n"
-        "assert os.environ['VITEDU_BUILD'] == '1'\n"
-        "time.sleep(0.4)\n"
-    )
-    notebook = new_notebook(
-        cells=[
-            new_markdown_cell(f"# 1. A\n\n{OLD}{NEEDS}\n\nMore.", id="title"),
-            new_code_cell(code, id="code"),
-            new_markdown_cell("## Exercises", id="ask"),
-            new_markdown_cell("**Exercise 1.1: predict.**", id="ask-1"),
-        ]
-    )
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "book").mkdir()
-    nbformat.write(notebook, tmp_path / "chapters" / "01-a.ipynb")
-    return tmp_path
+def chapter(tmp_path):
+    """A chapter of one word in the main line, but for its headings."""
+    code = "import time\ntime.sleep(1.1)\n"
+    cells = [
+        new_markdown_cell(f"# 1. A\n\n{OLD} · needs nothing", id="title"),
+        new_code_cell(code, id="code"),
+        new_markdown_cell("## B `c`", id="b"),
+        new_markdown_cell("word " * (2 * WORDS - 4), id="words"),
+        new_markdown_cell(f"## Deeper: d?\n\n{'word ' * WORDS}", id="d"),
+        new_markdown_cell("## Exercises\n\nHow to do them.", id="ask"),
+        new_markdown_cell("**Exercise 1.1: predict.** How many?", id="ask-1"),
+    ]
+    path = tmp_path / "chapters/01-a.ipynb"
+    path.parent.mkdir()
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
 
 
-def test_a_chapter_is_run_and_its_box_written(book, monkeypatch, capsys):
+def test_the_sections_have_the_names_that_the_site_gives_them(chapter):
+    found = sections(read(chapter))
+    assert [section.title for section in found] == [
+        *("1. A", "B `c`", "Deeper: d?", "Exercises")
+    ]
+    names = [section.anchor for section in found]
+    assert names == ["a", "b-c", "deeper-d", "exercises"]
+    assert [section.deeper for section in found] == [False, False, True, False]
+
+
+def test_a_chapter_is_run_and_its_times_are_written(chapter, monkeypatch):
+    monkeypatch.setattr(time_boxes, "ROOT", chapter.parent.parent)
     monkeypatch.setenv("VITEDU_BUILD", "")
-    time_boxes.measure(book)
-    assert capsys.readouterr().out.startswith("01-a {")
-    box = time_boxes.read(book)["chapters"]["01-a"]
-    assert box["exercises"] == 4
-    assert 0.4 < box["seconds"] < 60
-    path = book / "chapters" / "01-a.ipynb"
-    cells = read(path).cells
-    line = f"\n{time_boxes.facts(box)}{NEEDS}\n"
-    assert OLD not in line
-    assert line in cells[0].source
+    start = "*2 minutes* · 1 more in deeper sections · 4 for exercises"
+    time_boxes.main("--reading")
+    said = f"{start} · runs in 3 s · needs nothing"
+    assert said in read(chapter).cells[0].source
+    time_boxes.main("01-a")
+    cells = read(chapter).cells
+    seconds = re.search(rf"{re.escape(start)} · runs in (\d+) s", str(cells))
+    assert 1 < int(seconds[1]) < 60
     assert cells[1].outputs == []
-    assert [p.name for p in path.parent.iterdir()] == [path.name]
-
-
-def test_one_chapter_is_run_and_the_others_stay(book):
-    others = {"00-never-run": {"seconds": 3}}
-    time_boxes.write(book, {"cores": 4}, others)
-    time_boxes.measure_one(book, "01-a")
-    found = time_boxes.read(book)
-    box = found["chapters"].pop("01-a")
-    assert found == {"cores": 4, "chapters": others}
-    assert 0.4 < box["seconds"] < 60
-    first = read(book / "chapters" / "01-a.ipynb").cells[0]
-    assert f"\n{time_boxes.facts(box)}{NEEDS}\n" in first.source
-    with pytest.raises(ValueError, match="of a chapter, got '01-b'"):
-        time_boxes.measure_one(book, "01-b")
-
-
-def test_reading_is_refreshed_without_a_run(book, monkeypatch):
-    old = {"seconds": 3}
-    time_boxes.write(book, {"cores": 2}, {"01-a": old})
-    monkeypatch.setattr(time_boxes, "run", None)
-    time_boxes.refresh(book)
-    new = time_boxes.read(book)["chapters"]["01-a"]
-    assert old.items() <= new.items()
-    assert new["exercises"] == 4
-    before = (book / time_boxes.FILE).read_bytes()
-    time_boxes.refresh(book)
-    assert (book / time_boxes.FILE).read_bytes() == before
-
-
-def test_a_chapter_that_was_never_run_is_named(book):
-    time_boxes.write(book, {"cores": 2}, {})
-    with pytest.raises(ValueError, match="01-a must have been run"):
-        time_boxes.refresh(book)
-
-
-def test_a_chapter_without_the_line_is_named(book):
-    path = book / "chapters" / "01-a.ipynb"
-    path.write_text(path.read_text().replace(OLD, "One minute"))
+    with pytest.raises(SystemExit, match="name a chapter, got '02-b'"):
+        time_boxes.main("02-b")
+    chapter.write_text(re.sub(r"\*2 min.*? s ", "", chapter.read_text()))
     with pytest.raises(ValueError, match=r"01-a.ipynb must have one .* 0"):
-        time_boxes.state(path, OLD)
+        time_boxes.main("01-a")
 
 
-def test_another_option_is_refused():
-    for options in (("--all",), ("01-a", "02-b")):
-        with pytest.raises(SystemExit, match="the only option is --reading"):
-            time_boxes.main(*options)
+MINUTES = {
+    f"{path.stem}.ipynb#{slug(section.title)}": section.minutes
+    for path in CHAPTERS
+    for section in sections(read(path))
+}
+LINK = re.compile(r"\]\(\.\./chapters/(.+?)\)")
+
+
+@pytest.mark.parametrize("goal", PAGE.split("\n## ")[1:-1])
+def test_a_list_to_read_takes_the_time_that_it_says(goal):
+    found = re.search(r"takes (\d+) minutes, the sections in bold (\d+)", goal)
+    for said, bold in zip(map(int, found.groups()), ("", "**"), strict=True):
+        lines = re.findall(rf"^ +- {re.escape(bold)}.+$", goal, re.MULTILINE)
+        taken = sum(MINUTES[LINK.search(line)[1]] for line in lines)
+        assert taken == pytest.approx(said, rel=0.1, abs=3)
+
+
+def test_the_table_says_what_each_chapter_needs():
+    rows = PAGE.partition("|---|---|---|\n")[2].splitlines()
+    for path, row in zip(CHAPTERS, rows, strict=True):
+        first = read(path).cells[0].source
+        facts = re.search(r"^\*\d+ min.*", first, re.MULTILINE)[0]
+        needs, _, helps = facts.partition(" · easier after ")
+        _, chapter, *cells, _ = row.split("|")
+        assert LINK.search(chapter)[1] == path.name
+        for said, cell in zip((needs, helps), cells, strict=True):
+            assert LINK.findall(cell) == re.findall(r"\]\((.+?)\)", said)

@@ -21,10 +21,10 @@ from types import ModuleType
 
 import nbformat
 from nbformat import NotebookNode
+from vitedu_book.reading import sections
 from vitedu_book.teaching import NUMBERED
 
 from tools.folders import anew
-from tools.reading import sections
 from tools.translated import (
     ENGLISH,
     guide_to,

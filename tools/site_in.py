@@ -334,7 +334,6 @@ LISTS = {
     "book/quizzes/*.yml": set(),
     "book/teach/chapters/*.yml": set(),
     "book/machines/heads.yml": set(),
-    "book/paths.yml": {"chapters", "sections", "knows", "minutes"},
 }
 
 

@@ -24,9 +24,9 @@ from typing import NamedTuple
 import nbformat
 from nbformat import NotebookNode
 from vitedu_book.languages import NAMES
+from vitedu_book.reading import FACTS
 from vitedu_book.teaching import LISTS, guide_file, read_guide
 
-from tools.reading import FACTS
 from vitedu.atomic_files import damage_named
 from vitedu.book.outputs import Say
 from vitedu.book.phrases import phrases_of

@@ -2,76 +2,46 @@
 
 import hashlib
 import os
+from importlib import import_module
 from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from . import (
-    accessibility,
-    code_map,
-    code_names,
-    deeper,
-    embeds,
-    execution,
-    explorer_links,
-    figures,
-    formulas,
-    frame,
-    guesses,
-    hosting,
-    images,
-    languages,
-    ledgers,
-    machines,
-    metadata,
-    networks,
-    paths,
-    quizzes,
-    reference,
-    tables,
-    teaching,
-    third_party,
-    ticks,
-    weights,
-    widget_state,
-)
-
 PARTS = (
-    accessibility,
-    code_map,
-    code_names,
-    deeper,
-    embeds,
-    execution,
-    explorer_links,
-    figures,
-    formulas,
-    frame,
-    guesses,
-    hosting,
-    images,
-    languages,
-    ledgers,
-    machines,
-    metadata,
-    networks,
-    paths,
-    quizzes,
-    reference,
-    tables,
-    teaching,
-    third_party,
-    ticks,
-    weights,
-    widget_state,
+    "accessibility",
+    "code_map",
+    "code_names",
+    "deeper",
+    "embeds",
+    "execution",
+    "explorer_links",
+    "figures",
+    "formulas",
+    "frame",
+    "guesses",
+    "hosting",
+    "images",
+    "languages",
+    "ledgers",
+    "machines",
+    "metadata",
+    "networks",
+    "quizzes",
+    "reference",
+    "tables",
+    "teaching",
+    "third_party",
+    "ticks",
+    "weights",
+    "widget_state",
 )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect every part of the extension."""
     for part in PARTS:
-        part.setup(app)
+        import_module(f"{__name__}.{part}").setup(app)
     app.connect("env-check-consistency", use_all_cores)
     # Sphinx reads all pages again when a value of its configuration changes;
     # it would not notice a change in this extension or in the web files.

@@ -5,16 +5,16 @@ open it. On the page this makes one line: title, minutes, reason. The heading
 stays a heading, with its address.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 from bs4 import BeautifulSoup, Tag
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from .paths import TIMES
+from .reading import sections
 from .teaching import DEEPER
 from .written import html
 
@@ -38,7 +38,6 @@ def deeper_sections(doctree: nodes.document) -> Iterator[nodes.section]:
 def check(app: Sphinx, doctree: nodes.document) -> None:
     """Warn of a section that does not say why one might open it."""
     for section in deeper_sections(doctree):
-        app.env.note_dependency(str(_times(app)))
         if not _reason(section):
             title = section.next_node(nodes.title).astext()
             _LOG.warning(
@@ -53,18 +52,19 @@ def fold(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Put each section that goes deeper into a fold of the page."""
     if app.builder.format != "html":
         return
-    sections = [*deeper_sections(doctree)]
-    if not sections:
+    folded = [*deeper_sections(doctree)]
+    if not folded:
         return
-    boxes = json.loads(_times(app).read_text(encoding="utf-8"))["chapters"]
-    box = boxes.get(Path(docname).name, {"sections": {}})
-    for section in sections:
+    path = Path(app.env.doc2path(docname))
+    minutes = {}
+    if path.suffix == ".ipynb":
+        found = sections(nbformat.read(path, as_version=4))
+        minutes = {part.anchor: part.minutes for part in found}
+    for section in folded:
         title, *content = section.children
-        known = (box["sections"].get(name) for name in section["ids"])
-        minutes = next((m for m in known if m is not None), None)
         facts = []
-        if minutes is not None:
-            said = f" · {max(1, round(minutes))} min"
+        for name in minutes.keys() & {*section["ids"]}:
+            said = f" · {max(1, round(minutes[name]))} min"
             facts.append(nodes.inline("", said, classes=["minutes"]))
         if reason := _reason(section):
             content.remove(reason.parent)
@@ -95,10 +95,6 @@ def unfold(page: Tag) -> None:
             summary.insert_after(line)
         summary.unwrap()
         folded.unwrap()
-
-
-def _times(app: Sphinx) -> Path:
-    return Path(app.srcdir) / TIMES
 
 
 def _reason(section: nodes.section) -> nodes.emphasis | None:
