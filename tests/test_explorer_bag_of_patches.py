@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from explorers import bag_model, digit_model, shuffled
+from explorers import bag_model, digit_model
 from helpers import refuses
-from javascript import numbers, run
+from javascript import run
 
 from benchmarks.digit_bag import WEIGHTS
 from vitedu.book.followed_digits import digits_to_shuffle
@@ -55,28 +55,6 @@ def reordered(images: torch.Tensor, order: list[int]) -> torch.Tensor:
     return unpatchify(patchify(images, 2)[:, order], 2, (4, 4))
 
 
-def test_a_shuffle_moves_the_patches_as_the_library_does():
-    ink = np.arange(64, dtype="u1")
-    found = run(
-        SCRIPTS,
-        """seeds.map((seed) => {
-          const order = shuffleOf(seed);
-          return [order, shuffledInk(ink, order)];
-        })""",
-        ink=ink,
-        seeds=list(range(100)),
-    )
-    orders = [tuple(order) for order, _ in found]
-    assert orders[0] == tuple(range(16))
-    assert len(set(orders)) == 100
-    picture = torch.tensor(ink).double().view(1, 1, 8, 8)
-    for order, moved in found:
-        assert sorted(order) == list(range(16))
-        np.testing.assert_array_equal(
-            numbers(moved, 1, 1, 8, 8), reordered(picture, order)
-        )
-
-
 def test_swaps_by_hand_come_after_the_shuffle():
     swapped = np.arange(16, dtype="u1")
     swapped[[2, 11]] = 11, 2
@@ -88,22 +66,6 @@ def test_swaps_by_hand_come_after_the_shuffle():
     assert order == [shuffle[place] for place in swapped]
     # An address that names a patch twice swaps nothing.
     assert twice == shuffle
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-@torch.no_grad()
-def test_the_page_reads_digits_to_shuffle_as_the_library_does(network):
-    model = {"with": digit_model, "without": bag_model}[network]()
-    images = DATA.test_images[:5]
-    order, found = in_page(
-        """[shuffleOf(4), images.map((ink) =>
-          read[network](shuffledInk(ink, shuffleOf(4))))]""",
-        shuffled(),
-        network=network,
-        images=(DATA.pixels(images) * 16).flatten(1).tolist(),
-    )
-    expected = model(reordered(images, order)).softmax(dim=-1)
-    np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
 TALLY = """(() => {

@@ -91,13 +91,3 @@ def test_curves_and_areas_are_those_of_the_deletion_test(sample, paint):
     assert np.ptp(found["areas"]) > 0.01
     others = in_page(sample)[paint != "grey"]["curves"]
     assert np.abs(np.subtract(found["curves"], others)).max() > 0.01
-
-
-def test_a_random_order_is_that_of_its_seed():
-    code = "[1, 1, 2].map((seed) => ranked(randomScores(16, seed)))"
-    first, again, other = run(
-        SCRIPTS,
-        code,
-    )
-    assert first == again != other
-    assert sorted(first) == sorted(other) == list(range(16))

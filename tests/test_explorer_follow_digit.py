@@ -30,7 +30,6 @@ READER = """const reader = makeReader(
   sent.layout, sent.config);
 const flat = ({ data, rows, columns }) => ({ data, rows, columns });
 """
-IN_BLOCK = STAGES[4:18]
 DATA = digits()
 
 
@@ -135,42 +134,6 @@ def test_every_stage_is_that_of_the_library(layer, head):
         np.testing.assert_allclose(data, value, atol=1e-4, err_msg=stage)
 
 
-def test_a_number_is_what_its_working_says():
-    model, image = digit_model(), DATA.test_images[3:4]
-    view = {"block": 1, "head": 2, "row": 5, "column": 7}
-    found = in_page(
-        """stages.map((stage) =>
-          openStage(reader, reader.run(ink), { ...view, stage }))""",
-        stages=list(STAGES),
-        ink=ink_of(image),
-        view=view,
-    )
-    expected = stages_of(model, image, 1, 2)
-    for stage, shown in zip(STAGES, found, strict=True):
-        made, row, column = shown["made"], shown["row"], shown["column"]
-        parts = made.get("numbers", {})
-        if "terms" in made:
-            value = sum(a * b for a, b in made["terms"])
-            value = value * made.get("factor", 1) + made.get("bias", 0)
-        elif stage == "pixels":
-            value = (parts["x"] - parts["mean"]) / parts["std"]
-        elif stage == "patches":
-            pixels = expected["pixels"]
-            value = pixels[parts["down"] - 1, parts["right"] - 1]
-        elif "gain" in parts:
-            root = (parts["variance"] + parts["eps"]) ** 0.5
-            value = (parts["x"] - parts["mean"]) / root * parts["gain"]
-            value += parts["shift"]
-        elif "total" in parts:
-            value = np.exp(parts["x"]) / parts["total"]
-        elif stage == "gelu":
-            value = parts["x"] * parts["share"]
-        else:
-            value = parts["a"] + parts["b"]
-        right = expected[stage][row, column]
-        assert value == pytest.approx(right, abs=1e-4), stage
-
-
 def without_residuals(model, image):
     x = model.embed(image)
     for block in model.blocks:
@@ -272,114 +235,11 @@ def test_written_digits_are_read_by_the_network_of_the_chapter():
     assert np.argmax(found, axis=-1).tolist() == list(range(10))
 
 
-def left_ends(images: np.ndarray) -> np.ndarray:
-    """Return where the ink of the first and the last line begins."""
-    lines = images[:, [0, -1]]
-    first = (lines > 0).argmax(axis=-1)
-    ink = np.take_along_axis(lines, first[..., None], -1)[..., 0]
-    return first + 1 - ink / 16
-
-
-def test_a_drawing_is_slanted_as_the_data_are():
-    drawn = [
-        [[[x + lean * y, y] for x, y in stroke] for stroke in strokes]
-        for strokes, lean in ((strokes_of(7), by) for by in (-0.3, 0, 0.3))
-    ]
-    found = run(
-        "digit_picture follow_digit_maths follow_digit_ink",
-        "drawn.map(inkOf)",
-        drawn=drawn,
-    )
-    theirs = (DATA.pixels(DATA.train_images) * 16).round()[:, 0].numpy()
-    inked = (theirs[:, 0] > 0).any(-1) & (theirs[:, -1] > 0).any(-1)
-    first, last = left_ends(theirs[inked]).T
-    assert abs((last - first).mean()) < 0.03
-    assert (last - first).std() < 0.3 < first.std()
-    first, last = left_ends(numbers(found, 3, 8, 8)).T
-    np.testing.assert_allclose(first, last, atol=0.6)
-
-
-def test_a_drawing_is_as_large_and_as_dark_as_the_data_wherever_it_stands():
-    found = run(
-        "digit_picture follow_digit_maths follow_digit_ink",
-        "[strokes, small, [], [[[0.2, 0.2]]]].map(inkOf)",
-        strokes=strokes_of(3),
-        small=strokes_of(3, size=0.5),
-    )
-    large, small, nothing, dot = (numbers(ink, 8, 8) for ink in found)
-    np.testing.assert_array_equal(large, small)
-    assert (large.max(axis=1) > 4).all()
-    assert not large[:, [0, -1]].any()
-    theirs = DATA.pixels(DATA.test_images) * 16
-    of_threes = theirs[DATA.test_labels == 3].mean(dim=(1, 2, 3))
-    assert of_threes.min() < large.mean() < of_threes.max()
-    assert not nothing.any()
-    assert dot[3:5, 3:5].all()
-    assert dot.sum() == dot[3:5, 3:5].sum()
-
-
-def inked_onto(start: np.ndarray, strokes: list) -> np.ndarray:
-    """Return a picture with strokes on it, dot by dot of a fine pen."""
-    dots = np.arange(32) + 0.5
-    right, down = np.meshgrid(dots, dots)
-    inked = np.zeros((32, 32), bool)
-    for points in (32 * np.array(stroke) for stroke in strokes):
-        for (ax, ay), (bx, by) in zip(
-            points[[0, *range(len(points) - 1)]], points, strict=True
-        ):
-            length = (bx - ax) ** 2 + (by - ay) ** 2
-            along = (right - ax) * (bx - ax) + (down - ay) * (by - ay)
-            t = np.clip(along / (length or 1), 0, 1)
-            away = (right - ax - t * (bx - ax)) ** 2
-            away += (down - ay - t * (by - ay)) ** 2
-            inked |= away <= 1
-    counts = inked.reshape(8, 4, 8, 4).sum(axis=(1, 3))
-    return np.minimum(16, start + counts)
-
-
 @torch.no_grad()
 def chances_of(model, ink: np.ndarray) -> np.ndarray:
     """Return what a network answers pictures (..., 8, 8) of 0 to 16."""
     images = torch.tensor(ink / 16).float().reshape(-1, 1, 8, 8)
     return model((images - DATA.mean) / DATA.std).softmax(dim=-1).numpy()
-
-
-def test_a_stroke_on_a_digit_adds_its_ink_and_is_read_by_the_network():
-    start = kept_parts()["samples"][3]
-    strokes = [
-        [[0.31, 0.3], [0.32, 0.47], [0.6, 0.66]],
-        [[0.9, 0.1]],
-        [[0.62, 0.5], [1.2, -0.1]],
-    ]
-    ink, added, chances = in_page(
-        """((ink) => [ink, inkSum(ink) - inkSum(start),
-          reader.run(ink).answer.data])(inkOnto(start, strokes))""",
-        kept_parts(),
-        start=start,
-        strokes=strokes,
-    )
-    expected = inked_onto(start.astype(int), strokes)
-    np.testing.assert_array_equal(numbers(ink, 8, 8), expected)
-    assert added == (expected.sum() - start.sum()) / 16 > 1
-    expected = chances_of(kept(), expected)[0]
-    np.testing.assert_allclose(chances, expected, atol=1e-4)
-
-
-def test_a_key_inks_a_quarter_of_its_pixel_until_it_is_full():
-    found = run(
-        SCRIPTS,
-        """[1, 2, 3, 4, 5].map(() => {
-          const stroke = keyedStroke(strokes, 2, 5);
-          if (stroke) strokes.push(stroke);
-          return [strokes.length, inkOnto(new Uint8Array(64), strokes)];
-        })""",
-        strokes=[],
-    )
-    for presses, (strokes, ink) in enumerate(found, start=1):
-        expected = np.zeros((8, 8))
-        expected[2, 5] = 4 * min(4, presses)
-        np.testing.assert_array_equal(numbers(ink, 8, 8), expected)
-        assert strokes == min(4, presses)
 
 
 def dabs_on(start: np.ndarray) -> list[tuple]:

@@ -207,58 +207,6 @@ def test_every_stage_is_that_of_the_library(name):
 
 
 @each_model
-def test_a_number_is_what_its_working_says(name):
-    model = MODELS[name]()
-    views = views_of(model, row=3, column=2)
-    caught = caught_in(model)
-    for view, shown in zip(views, opened(model, views), strict=True):
-        expected = expected_of(model, caught, view)
-        right = expected[shown["row"], shown["column"]]
-        made, parts = shown["made"], shown["made"].get("numbers", {})
-        if made.get("words") == "same":
-            continue
-        if "terms" in made:
-            value = sum(a * b for a, b in made["terms"])
-            value = value * made.get("factor", 1) + made.get("bias", 0)
-        elif "gain" in parts:
-            root = (parts["variance"] + parts["eps"]) ** 0.5
-            value = (parts["x"] - parts["mean"]) / root * parts["gain"]
-            value += parts["shift"]
-        elif "total" in parts:
-            value = np.exp(parts["x"]) / parts["total"]
-        elif "grow" in parts:
-            value = parts["x"] * parts["grow"]
-        elif "share" in parts:
-            value = parts["x"] * parts["share"]
-        elif view["stage"] == "active":
-            value = max(0, parts["x"])
-        elif "x" in parts:
-            value = parts["x"]
-        else:
-            value = parts["a"] + parts["b"]
-        assert value == pytest.approx(right, rel=1e-4, abs=1e-4), view
-
-
-@each_model
-def test_what_the_mask_hides_is_said(name):
-    model = MODELS[name]()
-    views = [
-        {"stage": stage, "attention": "decoder", "layer": 0, "head": 0}
-        | {"row": 1, "column": column}
-        for stage, column in product(("mask", "softmax"), (1, 2))
-    ]
-    seen, hidden, weight, nothing = opened(model, views)
-    assert "words" not in seen["made"]
-    assert "words" not in weight["made"]
-    assert hidden["made"]["words"] == nothing["made"]["words"] == "hidden"
-    assert numbers(hidden["value"]) == -np.inf
-    assert nothing["value"] == 0
-    # Both lines name what the numbers of a query add up to.
-    rows = numbers(weight["data"], weight["rows"], weight["columns"])
-    np.testing.assert_allclose(rows.sum(axis=1), 1, atol=1e-6)
-
-
-@each_model
 def test_each_stage_names_a_line_of_the_library(name):
     model = MODELS[name]()
     for shown in opened(model, views_of(model)):

@@ -14,7 +14,6 @@ from benchmarks.runs import read_runs
 from vitedu.widgets import HowManyImages
 
 RUNS = read_runs(script.RESULT)
-INFINITY = float("inf")
 
 
 def in_file(model: str, size: int, remedy: str | None = None) -> list[float]:
@@ -106,22 +105,6 @@ def test_the_chapter_shows_all_of_the_file_and_nothing_else():
     assert sizes == {widget.remedy_images}
 
 
-def test_means_and_spreads_are_those_of_numpy(widget):
-    curves = {"vit": widget.vit, "cnn": widget.cnn}
-    for size, row, found in readings(widget):
-        at = widget.sizes.tolist().index(size)
-        shown = {"plain": widget.vit[at], "cnn": widget.cnn[at]}
-        if row >= 0:
-            shown["helped"] = widget.remedies[row]
-        for name, runs in shown.items():
-            expected = [runs.mean(), runs.min(), runs.max()]
-            assert [*found[name].values()] == pytest.approx(expected)
-        assert (found["helped"] is None) == (row < 0)
-        for name, runs in curves.items():
-            means = [one["mean"] for one in found["curves"][name]]
-            assert means == pytest.approx(runs.mean(axis=1))
-
-
 def test_who_leads_and_whether_all_of_them_do(widget):
     mixed = 0
     for size, row, found in readings(widget):
@@ -160,31 +143,22 @@ def test_images_needed_are_those_of_the_exercise(widget):
     assert "between" in kinds
 
 
-@pytest.mark.parametrize(
-    ("wanted", "expected"),
-    [
-        (5, {"images": 10, "low": 10, "high": 10}),
-        (20, {"images": 10, "low": 10, "high": 10}),
-        (30, {"images": 100, "low": 10, "high": 1000}),
-        (40, {"images": 1000, "low": 10, "high": 1000}),
+def test_a_place_on_the_line_at_its_ends_and_beyond():
+    places = {
+        5: (10, 10, 10),
+        20: (10, 10, 10),
+        30: (100, 10, 1000),
+        40: (1000, 10, 1000),
         # The curve falls after that, and what counts is the first time.
-        (45, {"images": 2000, "low": 1000, "high": 4000}),
-        (51, {"images": INFINITY, "low": 8000, "high": INFINITY}),
-    ],
-)
-def test_a_place_on_the_line_at_its_ends_and_beyond(wanted, expected):
+        45: (2000, 1000, 4000),
+        51: (np.inf, 8000, np.inf),
+    }
     found = run(
         "how_many_images_maths",
-        "imagesNeeded([10, 1000, 4000, 8000], [20, 40, 50, 46], wanted)",
-        wanted=wanted,
+        "all.map((wanted) =>"
+        " imagesNeeded([10, 1000, 4000, 8000], [20, 40, 50, 46], wanted))",
+        all=[*places],
     )
-    for name, value in expected.items():
-        assert float(found[name]) == pytest.approx(value), name
-
-
-@pytest.mark.parametrize(
-    ("images", "nearest"), [(1, 10), (31, 10), (32, 100), (1e6, 3000)]
-)
-def test_a_tap_finds_the_size_that_is_nearest_on_the_axis(images, nearest):
-    code = "nearestSize([10, 100, 3000], images)"
-    assert run("how_many_images_maths", code, images=images) == nearest
+    for shown, expected in zip(found, places.values(), strict=True):
+        values = (float(shown[name]) for name in ("images", "low", "high"))
+        assert tuple(values) == pytest.approx(expected)

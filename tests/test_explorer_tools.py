@@ -7,7 +7,7 @@ from explorers import MAKERS
 from javascript import run
 from vitedu_book.explorer_links import is_offered
 
-from vitedu.widgets import MaskEditor, SoftmaxScaling
+from vitedu.widgets import SoftmaxScaling
 
 
 def schema(name: str) -> dict:
@@ -29,31 +29,6 @@ def test_a_page_is_told_of_every_setting_and_reads_what_it_writes(name):
     assert [*schema(name)] == [*widget.remembers]
     found = run("", THERE_AND_BACK, schema=schema(name))
     assert found == [[setting, True] for setting in widget.remembers]
-
-
-@pytest.mark.parametrize("name", MAKERS)
-def test_python_refuses_what_a_page_is_told_to_refuse(name):
-    widget = MAKERS[name]()
-    for setting, facts in widget._schema.items():
-        wrong = ["of course"]
-        if facts["kind"] in ("integer", "number"):
-            wrong = [facts["low"] - 1, facts["high"] + 1]
-        if "step" in facts:
-            wrong.append(facts["low"] + 1)
-        if facts["kind"] == "list":
-            wrong = [[facts["low"] - 1], [facts["high"] + 1]]
-        if facts["kind"] == "words":
-            wrong = [["of course"]]
-        if facts["kind"] == "array":
-            wrong = [facts["start"]]
-        if facts["kind"] == "integer" and "options" in facts:
-            between = range(min(facts["options"]), max(facts["options"]))
-            wrong += sorted({*between} - {*facts["options"]})
-        if facts["kind"] == "text":
-            wrong = [facts["letters"][0] * (facts["high"] + 1)]
-        for value in wrong:
-            with pytest.raises((TypeError, ValueError)):
-                setattr(widget, setting, value)
 
 
 TEXTS = (
@@ -111,49 +86,30 @@ READ = """fragments.map((fragment) => {
 UNKNOWN = "an unknown setting"
 
 
-@pytest.mark.parametrize(
-    ("fragment", "changed", "ignored"),
-    [
-        ("#id", [], []),
-        ("#id:", [], []),
-        ("#id:head_dim=9&scale=none", ["9", "none"], []),
-        ("#id:scale=1%2Fsqrt(d_model)", ["1/sqrt(d_model)"], []),
-        ("#id:head_dim=9&head_dim=x", ["9"], ["head_dim"]),
-        ("#id:head_dim=0", [], ["head_dim"]),
-        ("#id:head_dim=1025&seed=-1", [], ["head_dim", "seed"]),
-        ("#id:head_dim=9.5", [], ["head_dim"]),
-        ("#id:head_dim=0x9&num_keys=1e2", [], ["head_dim", "num_keys"]),
-        ("#id:temperature=Infinity", [], ["temperature"]),
-        ("#id:temperature=1e999", [], ["temperature"]),
-        ("#id:temperature=", [], ["temperature"]),
-        ("#id:temperature=5e-1", ["0.5"], []),
-        ("#id:scale=None", [], ["scale"]),
-        ("#id:__proto__=9&constructor=9&toString=9", [], [UNKNOWN]),
-        ("#id:_schema=9&_esm=9", [], [UNKNOWN]),
-        ("#id:%zz=%", [], [UNKNOWN]),
-        (f"#id:head_dim={'9' * 10**6}", [], ["head_dim"]),
-        (f"#id:{'a&' * 10**5}", [], [UNKNOWN]),
-        ("#other:head_dim=9", None, None),
-        ("#id-2:head_dim=9", None, None),
-        ("", None, None),
-    ],
-)
-def test_what_is_out_of_range_or_unknown_is_ignored(
-    fragment, changed, ignored
-):
-    [found] = run(
-        "", READ, fragments=[fragment], schema=SoftmaxScaling()._schema
-    )
-    assert found == (changed if changed is None else [changed, ignored])
+READINGS = {
+    "#id": [[], []],
+    "#id:": [[], []],
+    "#id:head_dim=9&scale=none": [["9", "none"], []],
+    "#id:scale=1%2Fsqrt(d_model)": [["1/sqrt(d_model)"], []],
+    "#id:head_dim=9&head_dim=x": [["9"], ["head_dim"]],
+    "#id:head_dim=0": [[], ["head_dim"]],
+    "#id:head_dim=1025&seed=-1": [[], ["head_dim", "seed"]],
+    "#id:head_dim=0x9&num_keys=1e2": [[], ["head_dim", "num_keys"]],
+    "#id:temperature=Infinity": [[], ["temperature"]],
+    "#id:temperature=": [[], ["temperature"]],
+    "#id:temperature=5e-1": [["0.5"], []],
+    "#id:__proto__=9&constructor=9&toString=9": [[], [UNKNOWN]],
+    "#id:_schema=9&_esm=9": [[], [UNKNOWN]],
+    "#id:%zz=%": [[], [UNKNOWN]],
+    f"#id:head_dim={'9' * 10**6}": [[], ["head_dim"]],
+    f"#id:{'a&' * 10**5}": [[], [UNKNOWN]],
+    "#other:head_dim=9": None,
+    "#id-2:head_dim=9": None,
+    "": None,
+}
 
 
-def test_a_mask_and_scores_travel_whole_or_not_at_all():
-    bits, scores = "01" * 18, "_".join(["0.1", "-5"] * 18)
-    fragments = [
-        f"#id:mask={bits}&scores={scores}",
-        f"#id:mask={bits[1:]}&scores={scores[4:]}",
-        f"#id:mask={bits[1:]}2&scores={scores[:-1]}6",
-    ]
-    found = run("", READ, fragments=fragments, schema=MaskEditor()._schema)
-    neither = [[], ["mask", "scores"]]
-    assert found == [[[scores, bits], []], neither, neither]
+def test_what_is_out_of_range_or_unknown_is_ignored():
+    schema = SoftmaxScaling()._schema
+    found = run("", READ, fragments=[*READINGS], schema=schema)
+    assert dict(zip(READINGS, found, strict=True)) == READINGS

@@ -1,15 +1,12 @@
 """The network that is trained in the page, against `vitedu` and PyTorch."""
 
 from collections.abc import Iterator
-from itertools import pairwise
-from math import comb, factorial
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from javascript import numbers, run
-from numpy.polynomial import Polynomial
 from torch import nn
 
 from vitedu.analysis.attention_maps import capture_attention
@@ -163,40 +160,6 @@ def test_steps_of_adam_lead_to_the_weights_of_pytorch(which, steps):
         )
 
 
-def test_fresh_weights_have_the_variance_they_should():
-    found = train(SETTINGS[0], "named('value')")
-    for name, weight in Network(SETTINGS[0]).named_parameters():
-        drawn = numbers(found[name])
-        if weight.ndim == 1:
-            assert (drawn == float(name.endswith("weight"))).all(), name
-            continue
-        spread = (
-            1 if name == "embed.weight" else (2 / sum(weight.shape)) ** 0.5
-        )
-        assert drawn.std() == pytest.approx(spread, rel=0.1), name
-        assert abs(drawn.mean()) < 0.2 * spread, name
-
-
-def test_a_seed_fixes_weights_and_letters_and_every_batch_is_new():
-    here, switched, other = (
-        train(
-            SETTINGS[which],
-            "[[...network.parameters.values], learn(5).map(([ids]) => ids)]",
-            seed=seed,
-        )
-        for which, seed in ((0, 5), (2, 5), (0, 6))
-    )
-    assert here == switched
-    for mine, others in zip(here, other, strict=True):
-        assert mine != others
-    batches = np.array(here[1])
-    for before, after in pairwise(batches):
-        assert 0.05 < (before == after).mean() < 0.25
-    counts = np.bincount(batches.ravel(), minlength=SYMBOLS)
-    assert len(counts) == SYMBOLS
-    assert counts.min() > 60
-
-
 def test_what_it_is_tested_on_is_what_the_network_says():
     found = train(
         SETTINGS[1],
@@ -232,28 +195,6 @@ def test_what_it_is_tested_on_is_what_the_network_says():
         "maps": maps["block.attn"],
     }.items():
         same([one[name] for one in found["seen"]], expected, name)
-
-
-def test_the_limit_is_that_of_the_other_letters():
-    others = LENGTH - 1
-    # How often one letter stands at the nine other places.
-    times = np.arange(1, LENGTH)
-    chance = [
-        comb(others, k) * (SYMBOLS - 1) ** (others - k) / SYMBOLS**others
-        for k in times.tolist()
-    ]
-    share = times / others
-    loss = -SYMBOLS * (chance * share * np.log(share)).sum()
-    # Rows in which each letter stands at most k times are counted by the
-    # coefficients of a power of 1 + x + x^2/2! + ... + x^k/k!.
-    most = 0
-    for k in range(others):
-        power = Polynomial([1 / factorial(i) for i in range(k + 1)]) ** SYMBOLS
-        found = power.coef[others] if power.degree() >= others else 0
-        most += 1 - found * factorial(others) / SYMBOLS**others
-    limit = run(SCRIPTS, "WITHOUT_ORDER")
-    assert limit["loss"] == pytest.approx(loss, abs=1e-4)
-    assert limit["right"] == pytest.approx(most / others, abs=1e-4)
 
 
 def trained(settings: dict, seed: int, steps: int) -> dict:

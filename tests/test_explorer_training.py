@@ -51,14 +51,6 @@ def test_it_counts_what_is_misread_and_what_has_changed(network, at):
     }
 
 
-@each_epoch
-def test_the_next_misread_digit_lies_behind_or_at_the_start(network, at):
-    wrong = np.flatnonzero(WRONG[network, at])
-    for image, following in enumerate(found()[network]["epochs"][at]["next"]):
-        behind = wrong[wrong > image]
-        assert following == (behind[0] if len(behind) else wrong[0])
-
-
 def test_a_digit_that_comes_right_fades_over_three_epochs():
     seen = set()
     for network, at in np.ndindex(NETWORKS, EPOCHS):
@@ -78,9 +70,3 @@ def test_the_worst_epoch_loses_most(network):
     lost = (WRONG[network, 1:] & ~WRONG[network, :-1]).sum(axis=1)
     assert np.ptp(lost) > 0
     assert found()[network]["worst"] == lost.argmax() + 2
-
-
-def test_where_nothing_is_misread_there_is_no_next():
-    code = "makeHistory({ data, shape: [1, 1, 2] }, data).nextMisread(0, 1, 0)"
-    data = np.array([3, 4], "u1")
-    assert run("training_maths", f"({code}) ?? 'none'", data=data) == "none"

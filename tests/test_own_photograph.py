@@ -104,32 +104,6 @@ def test_every_layer_is_that_of_vitedu(kind, tmp_path):
                 )
 
 
-def test_a_new_kernel_computes_what_the_kept_one_does(tmp_path, monkeypatch):
-    clang = kernel.find_clang()
-    if clang is None or shutil.which("wasm-ld") is None:
-        pytest.skip("no clang that makes WebAssembly")
-    kernel.build(clang, tmp_path)
-    built = {
-        kind: tmp_path / path.name
-        for kind, path in page_network.KERNELS.items()
-    }
-    model = small_network()
-    images_of(model, tmp_path)
-    given = {"folder": str(tmp_path), "grids": GRIDS, "patch": PATCH}
-    for kind in built:
-        found = []
-        for kernels in (page_network.KERNELS, built):
-            monkeypatch.setattr(page_network, "KERNELS", kernels)
-            packed = pack_network(model)
-            (tmp_path / "network.bin").write_bytes(packed)
-            assert run(SCRIPTS, START + RUN, kind=kind, **given) == kind
-            names = [f"{grid}.2.tokens" for grid in GRIDS]
-            found.append([np.fromfile(tmp_path / n, "f4") for n in names])
-            monkeypatch.undo()
-        for kept, new in zip(*found, strict=True):
-            np.testing.assert_allclose(new, kept, atol=1e-5)
-
-
 def test_the_kernel_is_what_its_source_became():
     kept = json.loads((kernel.FOLDER / kernel.DIGESTS).read_text("utf-8"))
     assert kept == kernel.digests()
@@ -153,26 +127,6 @@ def test_what_cannot_run_is_passed_over(tmp_path):
         grids=[3],
     )
     assert found == ["simd", "plain"]
-
-
-def test_a_run_stops_where_it_is_told_to(tmp_path):
-    (tmp_path / "network.bin").write_bytes(pack_network(small_network()))
-    found = run(
-        SCRIPTS,
-        START
-        + """
-  const network = await makeNetwork(file, header, [3]);
-  const seen = [];
-  const image = new Float32Array(3 * 12 * 12);
-  const ended = await network.run(image, 3, async (done) => {
-    seen.push(done);
-    return done < 2;
-  });
-  return [ended, seen, await network.run(image, 3)];
-})()""",
-        folder=str(tmp_path),
-    )
-    assert found == [False, [1, 2], True]
 
 
 def test_a_notebook_gets_the_network_from_its_kernel():
@@ -219,18 +173,6 @@ def test_a_kernel_sends_the_network_when_it_is_asked():
     assert asked == [True]
     assert "packed 9731" not in str(explorer.get_state())
     OwnPhotograph("small")._handle_custom_msg({"network": True}, [])
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"network": None}, "network must be a name, got None"),
-        ({"pack": b"1"}, "pack must be a function, got b'1'"),
-    ],
-)
-def test_arguments_of_another_type_are_named(given, message):
-    with pytest.raises(TypeError, match=message):
-        OwnPhotograph(**given)
 
 
 def test_a_build_without_the_weights_names_no_network(monkeypatch):
@@ -309,24 +251,6 @@ def test_a_packed_network_holds_the_weights_to_half_a_step():
     assert {*found} > {"worker", "kernel.simd", "kernel.relaxed"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"num_heads": 4}, "heads 64 wide .* got others in d_model, d_ff"),
-        ({"num_registers": 2}, "got others in num_registers"),
-        ({"activation": "relu"}, "got others in activation"),
-        ({"image_size": (20, 24)}, r"square .* got image_shape \(20, 24\)"),
-        (
-            {"patch_size": 40, "image_size": 40},
-            "at most 4096 .* got 4800",
-        ),
-    ],
-)
-def test_a_network_that_the_kernel_cannot_run_is_refused(changes, message):
-    with pytest.raises(ValueError, match=f"model must have.*{message}"):
-        pack_network(small_network(**changes))
-
-
 def pixels_of(image: torch.Tensor) -> np.ndarray:
     """Return what a canvas holds of an image, as Node gets it."""
     whole = (255 * image).round().byte().permute(1, 2, 0)
@@ -375,49 +299,6 @@ def test_components_are_those_of_a_singular_value_decomposition():
     np.testing.assert_allclose(
         numbers(colours, 201, 3), 255 * shares, atol=0.51
     )
-
-
-@pytest.mark.parametrize(
-    ("weights", "half"),
-    [([1, 0, 0, 0], 1), ([1, 1, 1, 1], 2), ([1, 6, 1, 2, 3], 2)],
-)
-def test_how_many_make_up_half(weights, half):
-    given = {"weights": np.array(weights, float)}
-    assert run("own_photograph_pictures", "halfOf(weights)", **given) == half
-
-
-def test_only_the_newest_question_is_asked():
-    found = run(
-        "own_photograph_pictures",
-        """(async () => {
-          const asked = [];
-          let answer;
-          const ask = newestOnly((what) => new Promise((done) => {
-            asked.push(what);
-            answer = done;
-          }));
-          const ended = [1, 2, 3].map((what) => ask(what));
-          answer();
-          await new Promise(setImmediate);
-          const before = [...asked];
-          answer();
-          await Promise.all(ended);
-          const last = ask(4);
-          answer();
-          await last;
-          return [before, asked];
-        })()""",
-    )
-    assert found == [[1, 3], [1, 3, 4]]
-
-
-@pytest.mark.parametrize(
-    ("share", "colour"),
-    [(0, [0, 0, 4]), (0.3, [99.5, 28, 120.5]), (2, [252, 253, 191])],
-)
-def test_a_colour_lies_between_its_stops(share, colour):
-    found = run("own_photograph_pictures", "lightness(share)", share=share)
-    np.testing.assert_allclose(found, colour)
 
 
 COSINES = """
