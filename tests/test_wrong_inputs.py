@@ -1,8 +1,7 @@
 """Every wrong input gets an error of the library that names the argument.
 
-Each public function is called with valid arguments but for one, drawn from
-what is wrong for its kind. A bare message of PyTorch does not count as an
-error, and neither does another exception.
+What users call is called with right arguments but for one. A bare message of
+PyTorch does not count as an error, and neither does another exception.
 """
 
 import importlib
@@ -10,98 +9,53 @@ import inspect
 import pkgutil
 import re
 import traceback
-from collections import Counter
+from dataclasses import fields
 from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import jaxtyping
 import pytest
-from hypothesis import HealthCheck, given, settings
-from valid_calls import CALLS, EXEMPT
+from valid_calls import CALLS, INSIDE, SEQ2SEQ, VIT, call
+from wrong_values import boolean, choice, number, pair, rate, seed, size
 
 import vitedu
+from vitedu import require
+from vitedu.config import TrainConfig
 
-DRAWN = settings(
-    max_examples=32,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
 LIBRARY = str(Path(vitedu.__file__).parent)
-ARGUMENTS = [(name, key) for name in CALLS for key in CALLS[name].arguments]
 
 
-@pytest.fixture(scope="module")
-def tried():
-    """Count the inputs that were tried, by argument."""
-    return Counter()
-
-
-@pytest.fixture(autouse=True)
-def without_shape_checks():
-    """Leave it to the library to notice; readers have no shape checks."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
-
-
-def public_objects():
-    """Yield every public function, class and method with its name."""
+def without_a_row():
+    """Yield the public functions, classes and methods without a row."""
     for info in pkgutil.walk_packages(vitedu.__path__, "vitedu."):
-        where = info.name.removeprefix("vitedu.")
-        # The traits of widgets refuse, see test_widgets; an exercise judges.
-        if info.ispkg or where.startswith(("widgets.", "book.exercises.")):
+        if info.ispkg or named(info.name).startswith(INSIDE):
             continue
         module = importlib.import_module(info.name)
-        for name, thing in vars(module).items():
-            here = getattr(thing, "__module__", "") == module.__name__
-            if name.startswith("_") or not here or not callable(thing):
+        for thing in vars(module).values():
+            if getattr(thing, "__module__", "") != module.__name__:
                 continue
-            yield f"{where}.{name}", thing
-            methods = vars(thing) if inspect.isclass(thing) else {}
-            for inner, method in methods.items():
-                method = getattr(method, "__func__", method)
-                if not inner.startswith("_") and inspect.isfunction(method):
-                    yield f"{where}.{name}.{inner}", method
+            methods = vars(thing).values() if inspect.isclass(thing) else ()
+            for found in (thing, *methods):
+                found = getattr(found, "__func__", found)
+                if not callable(found) or not hasattr(found, "__qualname__"):
+                    continue
+                name = named(f"{found.__module__}.{found.__qualname__}")
+                if not (
+                    "._" in name or name.startswith(INSIDE) or name in CALLS
+                ):
+                    yield found
 
 
-def is_exempt(name):
-    return any(name == row or name.startswith(f"{row}.") for row in EXEMPT)
+def named(path):
+    return path.removeprefix("vitedu.")
 
 
-OBJECTS = {
-    name: thing for name, thing in public_objects() if not is_exempt(name)
-}
+# Names and defaults say all about the arguments of what needs no row.
+ALL = CALLS | dict(map(call, without_a_row()))
 
 
-@pytest.mark.parametrize("name", OBJECTS)
-def test_everything_public_is_called_with_every_argument(name):
-    parameters = [
-        key
-        for key, parameter in inspect.signature(
-            OBJECTS[name]
-        ).parameters.items()
-        if key not in ("self", "cls")
-        and parameter.kind
-        not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-    ]
-    if parameters:
-        assert name in CALLS, f"{name} needs a row in valid_calls"
-        assert set(parameters) <= set(CALLS[name].arguments)
-
-
-def test_nothing_else_is_listed():
-    names = {name for name, _ in public_objects()} | {
-        "data.digits.Augment.__call__"
-    }
-    assert CALLS.keys() <= names
-    modules = {name.rpartition(".")[0] for name in names}
-    assert EXEMPT.keys() <= names | modules
-
-
-def refusal(name, key, value):
+def answer_to(function, arguments, key, value):
     """Call with one wrong value; return what is wrong with the answer."""
-    function, arguments = CALLS[name]
     given = {k: argument.value for k, argument in arguments.items()}
     try:
         function(**given | {key: value})
@@ -120,21 +74,57 @@ def refusal(name, key, value):
     return "it was accepted"
 
 
-@pytest.mark.parametrize(("name", "key"), ARGUMENTS)
-def test_wrong_inputs_are_refused(name, key, tried):
-    argument = CALLS[name].arguments[key]
-
-    @DRAWN
-    @given(argument.kind(argument.value))
-    def each(value):
-        tried[name, key] += 1
-        answer = refusal(name, key, value)
-        assert answer is None, f"{answer}: {name}({key}={value!r})"
-
-    each()
+@pytest.fixture
+def as_readers_call():
+    """Leave it to the library to notice; readers have no shape checks."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
-def test_at_least_5000_were_tried(tried):
-    if len(tried) < len(ARGUMENTS):
-        pytest.skip("needs the tests above, all of them")
-    assert sum(tried.values()) >= 5000
+@pytest.mark.usefixtures("as_readers_call")
+@pytest.mark.parametrize("name", ALL)
+def test_wrong_inputs_are_refused(name):
+    function, arguments = ALL[name]
+    found = [
+        f"{key}={value!r}: {answer}"
+        for key, argument in arguments.items()
+        for value in argument.wrong
+        if (answer := answer_to(function, arguments, key, value))
+    ]
+    assert not found, "\n".join(found)
+
+
+RULES = {
+    require.positive_int: size,
+    require.integer: size,
+    require.number: lambda at_most=None, **limits: number(1.0, **limits),
+    require.rate: rate,
+    require.seed: seed,
+    require.sides: lambda: pair(3, 3, alone=True),
+}
+KINDS = {bool: boolean, int: size, float: lambda: number(1.0)}
+
+
+@pytest.mark.parametrize(
+    "config", [VIT, SEQ2SEQ, TrainConfig(num_epochs=1)], ids=repr
+)
+def test_the_rule_of_each_field_is_kept(config):
+    hints = get_type_hints(type(config))
+    for field in fields(config):
+        kinds = set(get_args(hints[field.name])) or {hints[field.name]}
+        optional = type(None) in kinds
+        kind = (kinds - {type(None)}).pop()
+        if rule := field.metadata.get("rule"):
+            wrong = RULES[rule.func](**rule.keywords).wrong
+        elif get_origin(hints[field.name]) is Literal:
+            wrong = choice(kind).wrong
+        else:
+            wrong = KINDS[kind]().wrong
+        for value in wrong:
+            if value is None and optional:
+                continue
+            with pytest.raises(
+                (TypeError, ValueError), match=f"{field.name}.* got "
+            ):
+                type(config)(**vars(config) | {field.name: value})

@@ -1,207 +1,170 @@
-"""Kinds of arguments, and what is wrong for each: strategies to draw from.
+"""Arguments: a value that is right, and values that are wrong.
 
-A kind is a function of the valid value. Boundaries, neighbouring types, other
-shapes: each value that it yields has to be refused.
+Boundaries, neighbouring types, other shapes: each wrong value has to be
+refused by an error that names the argument.
 """
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from hypothesis import strategies as st
 
-Kind = Callable[[object], st.SearchStrategy]
-
-_OBJECTS = [
-    *(None, "three", b"3", [3], (3,), {3: 3}, {3}, 3j, object),
-    *(torch.ones(2), torch.tensor(3), np.ones(2), math.inf, math.nan, 0.5),
-]
+NO_NUMBERS = [None, "three", b"3", [3], {3: 3}, 3j, object]
+NO_NUMBERS += [torch.ones(2), np.ones(2)]
+OBJECTS = [*NO_NUMBERS, (3,), {3}, math.inf, 0.5, torch.tensor(3)]
 
 
-def _others(*allowed: type) -> st.SearchStrategy:
-    """Draw an object of none of these types."""
-    return st.sampled_from([x for x in _OBJECTS if not isinstance(x, allowed)])
+class Argument(NamedTuple):
+    """A right value, wrong ones, and how messages may call it, too."""
+
+    value: object
+    wrong: list
+    named: tuple[str, ...] = ()
+
+    def or_is(self, *more: object, named: str = "") -> "Argument":
+        """Add wrong values, and names."""
+        return Argument(
+            self.value, [*self.wrong, *more], (*self.named, *named.split())
+        )
 
 
-def _no_none(strategy: st.SearchStrategy, optional: bool):
-    return strategy.filter(lambda x: x is not None) if optional else strategy
+def argument(value: object, *wrong: object) -> Argument:
+    """Return an argument; None is only wrong where it is not right."""
+    if value is None:
+        wrong = [x for x in wrong if x is not None]
+    return Argument(value, list(wrong))
 
 
-def size(at_least: int = 1, below: int = 10**9, optional: bool = False):
-    """An integer that is too small or too large, or none at all."""
-    edges = [at_least - 1] + [below] * (below < 10**9)
-    wrong = [st.integers(max_value=at_least - 1), st.floats(), st.booleans()]
-    wrong += [st.integers(min_value=edges[-1]) if edges[1:] else wrong[0]]
-    wrong.append(st.sampled_from(edges))
-    return lambda _: _no_none(st.one_of(*wrong, _others()), optional)
+def size(value=3, at_least=1, below=None) -> Argument:
+    """An integer; the wrong ones are too small or too large, or none."""
+    edges = [at_least - 1, -7, *([] if below is None else [below, 10 * below])]
+    return argument(value, *edges, 2.0, math.nan, True, *OBJECTS)
 
 
-def seed():
-    """What is no seed of PyTorch's generators."""
-    outside = st.one_of(st.integers(max_value=-1), st.integers(2**64))
-    return lambda _: st.one_of(outside, st.floats(), st.booleans(), _others())
+def seed() -> Argument:
+    """A seed of PyTorch's generators."""
+    return size(0, at_least=0, below=2**64)
 
 
-def any_integer(optional: bool = False):
-    """What is no integer at all."""
-    wrong = st.one_of(st.floats(), st.booleans(), _others())
-    return lambda _: _no_none(wrong, optional)
-
-
-def number(
-    at_least: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-    optional: bool = False,
-):
-    """A number outside its range, or no number."""
-    odd = [x for x in _OBJECTS if not isinstance(x, float)]
-    wrong = [st.sampled_from([*odd, math.nan, math.inf, -math.inf])]
-    wrong.append(st.booleans())
-    if at_least is not None:
-        wrong.append(st.floats(max_value=at_least, exclude_max=True))
-    if above is not None:
-        wrong.append(st.floats(max_value=above))
-    if below is not None:
-        wrong.append(st.floats(min_value=below))
-    return lambda _: _no_none(st.one_of(*wrong), optional)
-
-
-def rate(optional: bool = False):
-    """A drop rate outside [0, 1)."""
-    return number(at_least=0, below=1, optional=optional)
-
-
-def boolean(optional: bool = False):
-    """What is neither True nor False."""
-    wrong = st.one_of(st.integers(), st.floats(), st.text(), _others())
-    return lambda _: _no_none(wrong, optional)
-
-
-def choice(*right: object):
-    """Another word, or no word."""
-    words = st.text().filter(lambda word: word not in right)
-    wrong = st.one_of(words, st.integers(), st.booleans(), _others())
-    return lambda _: wrong.filter(lambda x: not (x is None and None in right))
-
-
-def pair(alone: bool):
-    """No pair of sizes; `alone` says whether one number will do."""
-    good = st.integers(1, 9)
-    bad = st.one_of(
-        st.integers(max_value=0), st.booleans(), st.sampled_from([0.5, "3"])
+def number(value, at_least=None, above=None, below=None) -> Argument:
+    """A number; the wrong ones are outside its range, or none."""
+    edges = [x for x in (above, below) if x is not None]
+    edges += [] if at_least is None else [at_least - 1e-9]
+    return argument(
+        value, *edges, math.nan, math.inf, -math.inf, True, *NO_NUMBERS
     )
-    wrong = [st.tuples(good, bad), st.tuples(bad, good), st.tuples(good)]
-    wrong += [st.tuples(good, good, good), _others(), st.text()]
-    wrong.append(st.integers(max_value=0) if alone else st.integers())
-    wrong.append(st.sampled_from([(0, 3), (3, 0), (-2, -3)]))
-    return lambda _: st.one_of(*wrong)
 
 
-def not_a(*kinds: type, optional: bool = False):
-    """Something of another type."""
-    return lambda _: _no_none(_others(*kinds), optional)
+def rate(value=0.1) -> Argument:
+    """A drop rate, in [0, 1)."""
+    return number(value, at_least=0, below=1)
 
 
-def _no_tensors(valid: torch.Tensor) -> list:
-    plain = valid.numpy(), valid.tolist(), valid.shape, str(valid)
-    return [None, 3, 0.5, "tensor", {}, *plain]
+def boolean(value=True) -> Argument:
+    """True or False; 0 and 1 are wrong."""
+    return argument(value, 0, 1, "True", *OBJECTS)
 
 
-def _other_shapes(valid: torch.Tensor, fixed: tuple[int, ...]) -> list:
-    """Grow and shrink each fixed axis, swap it with others, add and drop."""
-    found = [valid[None], valid[..., None, None, None], valid.reshape(-1)[0]]
+def choice(value) -> Argument:
+    """A word; others and no words are wrong."""
+    return argument(value, "", "other", f"{value} ", 3, True, *OBJECTS)
+
+
+def pair(*right, alone=False) -> Argument:
+    """A pair of sizes; `alone` says whether one number will do."""
+    value = right if len(right) == 2 else right[0]
+    wrong = [(0, 3), (3, 0), (-2, 3), (3,), (3, 3, 3), (2.0, 3), (3, True)]
+    others = [x for x in OBJECTS if not isinstance(x, tuple)]
+    return argument(value, *wrong, "33", 0 if alone else 3, *others)
+
+
+def other(value, *allowed: type) -> Argument:
+    """An object; what is of none of these types is wrong."""
+    wrong = [x for x in OBJECTS if not (allowed and isinstance(x, allowed))]
+    return argument(value, *wrong)
+
+
+def function(value) -> Argument:
+    """A function; classes can be called, too."""
+    return other(value, type)
+
+
+def _tensors(valid: torch.Tensor, fixed: tuple, dtypes: tuple) -> list:
+    """Return no tensors, and tensors of other types and other shapes.
+
+    Each axis that is `fixed` grows, shrinks and changes places with others.
+    """
+    wrong = [None, 3, 0.5, "tensor", {}, valid.numpy(), valid.tolist()]
+    wrong += [valid.to(x) for x in dtypes if x != valid.dtype]
+    wrong += [valid[None], valid[..., None, None, None], valid.reshape(-1)[0]]
     for axis in fixed:
-        found.append(torch.cat([valid, valid.narrow(axis, 0, 1)], axis))
+        wrong.append(torch.cat([valid, valid.narrow(axis, 0, 1)], axis))
         if valid.shape[axis] > 2:
-            found.append(valid.narrow(axis, 0, 2))
+            wrong.append(valid.narrow(axis, 0, 2))
         for other in range(valid.ndim):
             if valid.shape[axis] != valid.shape[other]:
-                found.append(valid.transpose(axis, other))
-    return found
+                wrong.append(valid.transpose(axis, other))
+    return wrong
 
 
-def _as(valid: torch.Tensor, *dtypes: torch.dtype) -> list:
-    return [valid.to(dtype) for dtype in dtypes if dtype != valid.dtype]
+def floats(valid: torch.Tensor, *fixed: int, exact=False) -> Argument:
+    """A tensor of fractions; the sizes of `fixed` axes are given by others.
 
-
-def floats(*fixed: int, exact: bool = False, optional: bool = False):
-    """No tensor of fractions, or one with another size on a fixed axis.
-
-    Args:
-        fixed: Axes whose size is given by the other arguments.
-        exact: Whether other floating-point types are wrong, too.
-        optional: Whether None is right.
+    `exact` says that other types of fractions are wrong, too.
     """
-
-    def wrong(valid):
-        found = _no_tensors(valid) + _other_shapes(valid, fixed)
-        found += _as(valid, torch.int64, torch.bool, torch.complex64)
-        if exact:
-            found += _as(valid, torch.float16, torch.float32, torch.float64)
-        return _no_none(st.sampled_from(found), optional)
-
-    return wrong
+    dtypes = (torch.int64, torch.bool, torch.complex64)
+    dtypes += (torch.float16, torch.float64) * exact
+    return Argument(valid, _tensors(valid, fixed, dtypes))
 
 
-def integers(*fixed: int):
-    """No tensor of integers, or one with another size on a fixed axis."""
-
-    def wrong(valid):
-        found = _no_tensors(valid) + _other_shapes(valid, fixed)
-        found += _as(valid, torch.float32, torch.float64, torch.bool)
-        return st.sampled_from(found)
-
-    return wrong
+def weights(valid: torch.Tensor, *fixed: int) -> Argument:
+    """A tensor of fractions of the type of other numbers."""
+    return floats(valid, *fixed, exact=True)
 
 
-def ids(size: int, *fixed: int):
-    """No tensor of integers, or one with an integer outside the range."""
-
-    def wrong(valid):
-        outside = st.one_of(st.integers(size, 2**31), st.just(-size))
-        return st.one_of(
-            integers(*fixed)(valid), outside.map(lambda i: valid + i)
-        )
-
-    return wrong
+def integers(valid: torch.Tensor, *fixed: int) -> Argument:
+    """A tensor of integers."""
+    dtypes = (torch.float32, torch.float64, torch.bool)
+    return Argument(valid, _tensors(valid, fixed, dtypes))
 
 
-def truths(*fixed: int, optional: bool = False):
-    """No boolean tensor: numbers may mean to be added, or to multiply."""
-
-    def wrong(valid):
-        found = _no_tensors(valid) + _other_shapes(valid, fixed)
-        found += _as(valid, torch.float32, torch.float16, torch.int64)
-        found += _as(valid, torch.uint8, torch.complex64)
-        return _no_none(st.sampled_from(found), optional)
-
-    return wrong
-
-
-def items(kind: Kind):
-    """No sequence, or one with a wrong item in some place."""
-
-    def wrong(valid):
-        places = st.integers(0, len(valid) - 1)
-        broken = st.tuples(places, kind(valid[0])).map(
-            lambda pair: type(valid)(
-                [*valid[: pair[0]], pair[1], *valid[pair[0] + 1 :]]
-            )
-        )
-        return st.one_of(broken, st.sampled_from([None, 3, 0.5, True, 3j]))
-
-    return wrong
-
-
-def values(*wrong: object):
-    """These values, one by one."""
-    return lambda _: st.sampled_from(wrong)
-
-
-def both(*kinds: Kind, optional: bool = False):
-    """What is wrong for any of these reasons."""
-    return lambda valid: _no_none(
-        st.one_of(*(kind(valid) for kind in kinds)), optional
+def ids(valid: torch.Tensor, size: int, *fixed: int) -> Argument:
+    """A tensor of integers from 0 to `size` - 1."""
+    return integers(valid, *fixed).or_is(
+        valid + size, valid - size, valid + 2**31
     )
+
+
+def truths(valid: torch.Tensor, *fixed: int, optional=False) -> Argument:
+    """A boolean tensor: numbers may mean to be added, or to multiply."""
+    dtypes = (torch.float32, torch.float16, torch.int64, torch.uint8)
+    wrong = _tensors(valid, fixed, dtypes)
+    return Argument(valid, wrong[1:] if optional else wrong)
+
+
+def items(*right: Argument, wrong: tuple = (), of: Callable = list):
+    """A sequence; each wrong value of the last stands in its place once."""
+    *first, last = right
+    values = [x.value for x in first]
+    broken = [of([*values, x]) for x in last.wrong]
+    return Argument(
+        of([*values, last.value]), [*broken, None, 3, True, 3j, *wrong]
+    )
+
+
+def guessed(name: str, value: object) -> Argument:
+    """Return an argument of which its value and name say all there is."""
+    if isinstance(value, Argument):
+        return value
+    if isinstance(value, bool):
+        return boolean(value)
+    if isinstance(value, int):
+        return size(value, at_least=min(value, 1))
+    if isinstance(value, str):
+        return choice(value)
+    if isinstance(value, float):
+        words = ("dropout", "drop_path", "zero_rate")
+        return rate(value) if name.endswith(words) else number(value)
+    return other(value)
