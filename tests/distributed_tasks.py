@@ -6,24 +6,19 @@ A module of its own, without pytest: each process has to import it.
 import contextlib
 import io
 import os
-import weakref
 from pathlib import Path
-from unittest import mock
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data.digits import Augment, batches
 from vitedu.data.numerals import numeral_pairs
 from vitedu.data.sequences import pair_batches
-from vitedu.training import distributed
-from vitedu.training.activation_checkpointing import recompute_blocks
 from vitedu.training.loop import fit
-from vitedu.transformer import Encoder, Transformer
+from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
 NUMBERS = [3, 12005, 40, 7, 110, 99, 512, 0, 61, 8, 1000, 70_000, 23]
@@ -103,32 +98,6 @@ def gradients(kind: str, accumulation: int, dtype) -> tuple[list, dict]:
     history = fit(model, sentences(kind), standing_still(2, accumulation))
     found = {name: p.grad.clone() for name, p in model.named_parameters()}
     return history.loss, found
-
-
-def compiled() -> list[dict]:
-    """Return outputs and gradients of an encoder, before and after."""
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-    config = TransformerConfig(
-        src_vocab_size=5,
-        tgt_vocab_size=5,
-        d_model=4,
-        num_layers=1,
-        num_heads=2,
-        d_ff=3,
-        dropout=0.0,
-    )
-    model, x, found = Encoder(config).double(), torch.randn(2, 3, 4), []
-    for _ in range(2):
-        model.zero_grad()
-        out = model(x.double())
-        (out * x).sum().backward()
-        grads = {name: p.grad for name, p in model.named_parameters()}
-        found.append(grads | {"out": out.detach()})
-        # The graphs are captured; the slow step, C++, is left out.
-        recompute_blocks(model)
-        model.compile(backend="aot_eager")
-    return found
 
 
 def stop_after(epochs: int | None, counts: list | None = None):
@@ -272,31 +241,6 @@ def refuse(kind: str, path: Path) -> None:
     epochs = 3 if kind == "other config" else 4
     config = TrainConfig(num_epochs=epochs, warmup=0.5, pad_id=pad_id)
     fit(nn.Linear(1, 2), loader, config, checkpoint=path)
-
-
-def reducers_left(kind: str) -> list[bool]:
-    """Train in a way that ends well or not; return what is still there."""
-    reducers = []
-
-    class Replica(DistributedDataParallel):
-        def __init__(self, model: nn.Module) -> None:
-            super().__init__(model)
-            reducers.append(weakref.ref(self.reducer))
-
-    model = nn.Linear(1, 2)
-    if kind == "an error in the model":
-        model.register_forward_hook(lambda *args: 1 / 0)
-    evaluate = stop_after(0) if kind == "an error in between" else None
-    data = TensorDataset(torch.ones(4, 1), torch.ones(4).long())
-    loader = DataLoader(data, batch_size=2)
-    config, error = TrainConfig(num_epochs=1, warmup=0.9), None
-    with mock.patch.object(distributed, "DistributedDataParallel", Replica):
-        try:
-            fit(model, loader, config, evaluate=evaluate)
-        except (Stopped, ZeroDivisionError) as raised:
-            error = raised  # and with it all that its traceback holds
-    assert (error is None) == (kind == "a good end")
-    return [reducer() is not None for reducer in reducers]
 
 
 class Stream(torch.utils.data.IterableDataset):

@@ -10,17 +10,15 @@ import torch
 import torch.nn.functional as F
 from einops import reduce
 from explorers import asked, asked_model
-from helpers import refuses
 from javascript import numbers, run
 from PIL import Image
 from zoo_file import needs_file
 
 from vitedu.analysis.attention_maps import capture_attention
-from vitedu.book.asked_patches import SHOWN, asked_patches
+from vitedu.book.asked_patches import asked_patches
 from vitedu.config import ViTConfig
 from vitedu.data.photographs import (
     IMAGENET,
-    PHOTOGRAPHS,
     photograph,
     preprocess,
 )
@@ -157,40 +155,3 @@ def test_the_photograph_is_what_the_models_see():
         assert found.shape == (48, 48, 3)
         assert np.abs(found - expected).mean() < 10
         assert about["thumbnail"].startswith("data:image/jpeg;base64,")
-
-
-def test_every_photograph_can_be_asked_and_says_whose_it_is():
-    assert sorted(SHOWN) == sorted(PHOTOGRAPHS)
-    notices = (ROOT / "book/third-party.md").read_text(encoding="utf-8")
-    given = asked_patches(asked_model(), asked_model(), SHOWN)
-    assert [about["name"] for about in given["photographs"]] == [*SHOWN]
-    for about in given["photographs"]:
-        assert about["author"] in notices
-        assert about["source"] in notices
-        assert about["terms"] in notices
-        assert about["terms"] or about["licence"] == "public domain"
-        place = about["row"] // 3 * 8 + about["column"] // 3
-        assert about["query"] == place
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"trained": VisionTransformer(ViTConfig.digits())},
-            "trained must take images of 3 colours and 24 x 24 square patches"
-            ", got a model for 1 colours and (8, 8) pixels in patches of 2 x",
-        ),
-        (
-            {"drawn": VisionTransformer(ViTConfig.s14(d_ff=2, num_layers=1))},
-            "drawn must have the blocks, heads and pixels of trained, "
-            "(4, 3, 48), got (1, 6, 336)",
-        ),
-        ({"names": ("cat", "cat")}, "names must be one or more, each once"),
-        ({"names": ()}, "names must be one or more, each once, got []"),
-    ],
-)
-def test_what_it_refuses(changes, message):
-    usual = {"trained": asked_model(), "drawn": asked_model()}
-    with refuses(ValueError, message):
-        asked_patches(**usual | changes)

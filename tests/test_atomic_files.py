@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from vitedu.atomic_files import write_whole
-from vitedu.training.checkpoints import write_checkpoint
 
 OLD, NEW = b"old", b"new" * 100_000
 
@@ -103,43 +102,3 @@ def test_a_writer_that_lives_is_left_alone(path, monkeypatch):
     assert seen == [0, b"another"]
     assert path.read_bytes() == NEW
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_files_of_others_stay(path):
-    others = [".state.txt", ".statex.aa.part", "state.aa.part"]
-    for name in others:
-        path.with_name(name).touch()
-    write_whole(path, NEW)
-    assert sorted(p.name for p in path.parent.iterdir()) == sorted(
-        [*others, "state"]
-    )
-
-
-def test_a_link_is_replaced_and_not_followed(path):
-    link = path.with_name("link")
-    link.symlink_to(path)
-    write_whole(link, NEW)
-    assert link.read_bytes() == NEW
-    assert not link.is_symlink()
-    assert path.read_bytes() == OLD
-
-
-def test_others_may_read_what_was_written(path):
-    before = os.umask(0o022)
-    try:
-        write_whole(path, NEW)
-    finally:
-        os.umask(before)
-    assert path.stat().st_mode & 0o777 == 0o644
-
-
-@pytest.mark.parametrize(
-    "make", [Path.mkdir, os.mkfifo], ids=["folder", "pipe"]
-)
-def test_what_is_no_file_is_not_replaced(tmp_path, make):
-    path = tmp_path / "state"
-    make(path)
-    with pytest.raises(ValueError, match="path must be a file or a free name"):
-        write_checkpoint(path, {}, {})
-    assert list(tmp_path.iterdir()) == [path]
-    assert not path.is_file()

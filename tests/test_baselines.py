@@ -25,13 +25,6 @@ def test_logistic_regression_learns_what_a_line_can_separate():
     assert logistic_regression_accuracy(*parts) > 0.95
 
 
-def test_logistic_regression_cannot_learn_what_no_line_separates():
-    images = draw(500, 1, 2, 2).float()
-    labels = (images[:, 0, 0, 0] * images[:, 0, 1, 1] > 0).long()
-    parts = images[:400], labels[:400], images[400:], labels[400:]
-    assert logistic_regression_accuracy(*parts) < 0.7
-
-
 def test_cnn_is_three_convolutions_a_pooling_a_mean_and_a_map():
     torch.manual_seed(0)
     model, x = SmallCNN(3, 11, width=5).double().eval(), draw(2, 3, 8, 8)
@@ -51,13 +44,3 @@ def test_cnn_is_three_convolutions_a_pooling_a_mean_and_a_map():
     expected = model[-1](step(hidden, 2).mean(dim=(2, 3)))
     assert [c.out_channels for c in convolutions] == [5, 10, 10]
     assert_all_close((model(x),), (expected,))
-
-
-def test_cnn_sends_a_gradient_to_every_parameter():
-    torch.manual_seed(0)
-    model = SmallCNN()
-    F.cross_entropy(
-        model(draw(7, 1, 8, 8).float()), torch.arange(7)
-    ).backward()
-    for name, parameter in model.named_parameters():
-        assert parameter.grad.abs().max() > 0, name

@@ -3,7 +3,6 @@
 import os
 import pickle
 import random
-import zlib
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from helpers import draw, refuses
 from safetensors.torch import save_file
 
 from vitedu.training.checkpoints import (
-    FORMAT,
     read_checkpoint,
     write_checkpoint,
 )
@@ -44,22 +42,6 @@ def test_what_was_written_is_read(path):
         assert torch.equal(tensors[name], tensor)
 
 
-def test_views_and_shared_memory_are_written_too(path):
-    table = draw(5, 7)
-    write_checkpoint(
-        path, {"embed": table, "head": table, "turned": table.T}, {}
-    )
-    tensors, _ = read_checkpoint(path)
-    assert torch.equal(tensors["head"], tensors["embed"])
-    assert torch.equal(tensors["turned"], table.T)
-
-
-def test_nothing_else_is_left_in_the_folder(path):
-    write_checkpoint(path, TENSORS, FACTS)
-    write_checkpoint(path, TENSORS, FACTS)
-    assert list(path.parent.iterdir()) == [path]
-
-
 @pytest.mark.parametrize(("where", "name"), [(os, "fsync"), (Path, "replace")])
 def test_a_write_that_fails_leaves_the_old_file(
     path, monkeypatch, where, name
@@ -78,48 +60,8 @@ def test_a_write_that_fails_leaves_the_old_file(
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_the_name_appears_when_the_file_is_whole_and_is_flushed_too(
-    path, monkeypatch
-):
-    seen = []
-    fsync = os.fsync
-
-    def look(handle):
-        found = os.fstat(handle)
-        seen.append((path.exists(), found.st_ino, found.st_size))
-        fsync(handle)
-
-    monkeypatch.setattr(os, "fsync", look)
-    write_checkpoint(path, TENSORS, FACTS)
-    file, folder = path.stat(), path.parent.stat()
-    assert seen == [
-        (False, file.st_ino, file.st_size),
-        (True, folder.st_ino, folder.st_size),
-    ]
-
-
-def test_a_folder_that_does_not_exist(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        write_checkpoint(tmp_path / "no" / "state", TENSORS, FACTS)
-
-
 def test_a_file_that_does_not_exist(path):
     with refuses(FileNotFoundError, f"path must be a checkpoint, got {path}"):
-        read_checkpoint(path)
-
-
-def test_a_folder_is_no_checkpoint(tmp_path):
-    with refuses(FileNotFoundError, "path must be a checkpoint"):
-        read_checkpoint(tmp_path)
-
-
-@pytest.mark.parametrize("length", [0, 5, 100, -1])
-def test_a_truncated_file(path, length):
-    write_checkpoint(path, TENSORS, FACTS)
-    path.write_bytes(path.read_bytes()[:length])
-    with refuses(
-        ValueError, f"path must be a whole safetensors file, got {path}"
-    ):
         read_checkpoint(path)
 
 
@@ -146,11 +88,6 @@ def test_weights_of_somebody_else(path, metadata):
         read_checkpoint(path)
 
 
-def test_paths_may_be_text(path):
-    write_checkpoint(str(path), TENSORS, FACTS)
-    assert read_checkpoint(str(path))[1] == FACTS
-
-
 def test_every_changed_byte_is_found(path):
     """Among names, facts and numbers alike: the checksum sees them all."""
     write_checkpoint(path, TENSORS, FACTS)
@@ -175,14 +112,3 @@ def test_a_file_cut_anywhere_is_refused(path):
         path.write_bytes(whole[:length])
         with refuses(ValueError, f"got {path}"):
             read_checkpoint(path)
-
-
-@pytest.mark.parametrize("facts", ["[" * 100_000, "3", "", '"x"', None])
-def test_facts_that_lie_are_refused(path, facts):
-    header = {
-        "format": FORMAT,
-        "crc32": str(zlib.crc32((facts or "").encode())),
-    }
-    save_file({}, path, metadata=header | ({"facts": facts} if facts else {}))
-    with refuses(ValueError, f"got {path}"):
-        read_checkpoint(path)

@@ -12,12 +12,9 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from vitedu.analysis.complexity import (
     layer_flops,
-    path_length,
     receptive_field,
-    sequential_operations,
 )
 from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
-from vitedu.masks import causal_mask
 
 D = 12
 
@@ -105,57 +102,3 @@ def test_receptive_fields(window, dilated, fields):
         assert expected == receptive_field(num_layers, window, dilated=dilated)
         layers = stack(num_layers, window, dilated=dilated)
         assert reach(layers, 251) == expected
-
-
-@pytest.mark.parametrize(
-    ("n", "window", "dilated", "expected"),
-    [
-        (128, 3, False, 64),
-        (128, 3, True, 5),
-        (129, 3, False, 64),
-        (27, 3, True, 3),
-        (28, 3, True, 4),
-        (7, 11, False, 1),
-    ],
-)
-def test_paths_through_convolutions(n, window, dilated, expected):
-    found = path_length("convolution", n, window=window, dilated=dilated)
-    assert found == expected
-    layers = stack(expected, window, dilated=dilated)
-    assert reach(layers, n) == n
-    assert reach(layers[:-1], n) < n
-
-
-def test_the_path_through_restricted_attention():
-    n, window = 29, 5
-    length = path_length("restricted attention", n, window=window)
-    near = causal_mask(n) & ~causal_mask(n).tril(-window)
-    layers = [MultiHeadAttention(D, 3).double() for _ in range(length)]
-    steps = [
-        lambda x, layer=layer: layer(x.mT, mask=near).mT for layer in layers
-    ]
-    assert reach(steps, n) == n
-    assert reach(steps[:-1], n) < n
-    for kind in ("attention", "restricted attention", "convolution"):
-        assert sequential_operations(kind, n) == 1
-    # Without the restriction, one layer is enough.
-    assert path_length("attention", n) == 1
-    assert reach([lambda x: layers[0](x.mT).mT], n) == n
-
-
-def test_the_path_through_a_recurrent_layer():
-    """The state is passed on as often as the path is long."""
-    n = 128
-    states, cell = [], nn.RNNCell(D, D).double()
-    tokens = draw(n, 1, D).requires_grad_()
-    states.append(cell(tokens[0], torch.zeros(1, D).double()))
-    while len(states) < n:
-        states.append(cell(tokens[len(states)], states[-1]))
-    assert path_length("recurrent", n) == len(states) - 1 == 127
-    assert sequential_operations("recurrent", n) == len(states)
-    # Forgetting the state in between cuts the path.
-    cut = cell(tokens[-1], states[-2].detach()).sum()
-    (gradient,) = torch.autograd.grad(cut, tokens, retain_graph=True)
-    assert not gradient[0].any()
-    (gradient,) = torch.autograd.grad(states[-1].sum(), tokens)
-    assert gradient[-1].any()

@@ -5,9 +5,7 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 from helpers import refuses
 
-from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
-from vitedu.data.numerals import numeral_vocabularies
-from vitedu.data.sequences import Vocabulary
+from vitedu.config import TrainConfig, ViTConfig
 from vitedu.layers import swiglu_width
 
 # d_model, num_layers, num_heads, d_ff, patch_size
@@ -36,35 +34,6 @@ def test_presets_are_the_published_sizes(name):
     assert (config.image_size, config.num_classes) == (224, 1000)
 
 
-def test_the_defaults_are_those_of_b16():
-    assert ViTConfig() == ViTConfig.b16()
-
-
-def test_a_preset_takes_changes():
-    config = ViTConfig.ti16(num_classes=10, patch_size=8, d_ff=100)
-    assert (config.num_classes, config.patch_size) == (10, 8)
-    assert (config.d_ff, config.d_model) == (100, 192)
-
-
-def test_the_presets_of_the_digits_fit_together():
-    model, recipe = ViTConfig.digits(), TrainConfig.digits()
-    assert (model.image_size, model.num_channels) == (8, 1)
-    assert (model.num_classes, model.grid_size) == (10, (4, 4))
-    assert model.position_std == 0.5
-    assert ViTConfig.digits(d_model=24, num_heads=3).d_model == 24
-    assert TrainConfig.digits(num_epochs=2).num_epochs == 2
-    assert TrainConfig.digits(num_epochs=recipe.num_epochs) == recipe
-
-
-def test_the_presets_of_the_numerals_fit_together():
-    model, recipe = TransformerConfig.numerals(), TrainConfig.numerals()
-    sizes = tuple(map(len, numeral_vocabularies()))
-    assert (model.src_vocab_size, model.tgt_vocab_size) == sizes
-    assert recipe.pad_id == model.tgt_pad_id == Vocabulary.pad_id
-    assert TransformerConfig.numerals(d_model=24).d_model == 24
-    assert TrainConfig.numerals(num_epochs=2).num_epochs == 2
-
-
 def test_the_modern_preset_has_the_size_of_that_of_the_digits():
     modern, older = ViTConfig.modern(), ViTConfig.digits()
     same = ("image_size", "patch_size", "num_classes", "d_model", "num_layers")
@@ -80,28 +49,9 @@ def test_the_modern_preset_has_the_size_of_that_of_the_digits():
     assert ViTConfig.modern(d_ff=31, num_registers=4).d_ff == 31
 
 
-def test_in_the_recipes_of_stored_results_every_parameter_decays():
-    assert TrainConfig.digits().decay_all
-    assert TrainConfig.numerals().decay_all
-    assert not TrainConfig(num_epochs=1).decay_all
-
-
 def test_a_misspelt_field_is_refused():
     with refuses(TypeError, "num_head"):
         ViTConfig.b16(num_head=3)
-
-
-@pytest.mark.parametrize(
-    ("config", "grid", "patches"),
-    [
-        (ViTConfig.b16(), (14, 14), 196),
-        (ViTConfig.b32(), (7, 7), 49),
-        (ViTConfig.h14(), (16, 16), 256),
-    ],
-)
-def test_grid_and_number_of_patches(config, grid, patches):
-    assert config.grid_size == grid
-    assert config.num_patches == patches
 
 
 def test_configs_are_frozen_and_keyword_only():

@@ -7,17 +7,13 @@ from functools import cache
 
 import pytest
 import torch
-from helpers import PROPERTY, assert_all_close, refuses
-from hypothesis import given
-from hypothesis import strategies as st
+from helpers import assert_all_close, refuses
 from torch import nn
 
 from vitedu.config import TransformerConfig
-from vitedu.decoding.beams import NBest
 from vitedu.decoding.search import (
     beam_search,
     greedy_search,
-    length_divisor,
     sample_tokens,
 )
 from vitedu.transformer import Transformer
@@ -204,50 +200,6 @@ def test_a_narrow_beam_finds_what_a_plain_one_finds(index):
     assert stopped >= {0.0, 0.6, 1.0}
 
 
-def test_a_beam_may_be_as_large_as_there_are_sequences():
-    model = make()
-    for max_len, most in ((1, 4), (2, 13), (3, 40)):
-        for size in {1, most // 2, most - 1, most}:
-            found = beam_search(
-                model, SRC, **IDS, max_len=max_len, beam_size=size
-            )
-            assert found.scores.shape == (3, size)
-            for rows in rows_of(found):
-                assert len({tuple(row) for row in rows}) == size
-        with refuses(ValueError, f"beam_size must be at most {most}, the num"):
-            beam_search(model, SRC, **IDS, max_len=max_len, beam_size=most + 1)
-
-
-@given(
-    st.integers(1, 12),
-    st.integers(1, 12),
-    st.floats(0, 3),
-    st.floats(-9, 0),
-    st.floats(-9, 0),
-)
-@PROPERTY
-def test_out_of_reach_means_that_nothing_longer_gets_in(
-    length, max_len, alpha, total, prefix
-):
-    best = NBest(1, alpha)
-    assert not best.out_of_reach(prefix, max_len)  # the list is not full
-    best.add(torch.zeros(length, dtype=torch.long), total)
-    reachable = [
-        (prefix - cost) / ((5 + n) / 6) ** alpha
-        for n in range(1, max_len + 1)
-        for cost in (0, 0.1, 5)
-    ]
-    gets_in = max(reachable) > best.ranked[0].score
-    assert best.out_of_reach(prefix, max_len) == (not gets_in)
-
-
-def test_of_two_equal_hypotheses_the_first_one_wins():
-    best = NBest(1)
-    for word in (4, 2):
-        best.add(torch.tensor([word, EOS]), -1.0)
-    assert best.ranked[0].tokens.tolist() == [4, EOS]
-
-
 @each_variant
 def test_a_beam_of_one_without_penalty_is_greedy_search(index):
     for seed in range(5):
@@ -258,31 +210,6 @@ def test_a_beam_of_one_without_penalty_is_greedy_search(index):
         )
         for name, value in vars(found).items():
             assert torch.equal(value, getattr(greedy, name)), name
-
-
-@each_variant
-def test_greedy_search_takes_the_likeliest_token_at_each_step(index):
-    lengths, ended = set(), set()
-    for seed in range(5):
-        model = make(seed, **VARIANTS[index])
-        found = greedy_search(model, SRC, **IDS, max_len=9)
-        for i, row in enumerate(SRC):
-            [tokens] = rows_of(found)[i]
-            table = following(model, row, [tokens[:-1]])[0]
-            table[:, PAD] = -torch.inf
-            assert tokens == table.argmax(dim=-1).tolist()
-            assert EOS not in tokens[:-1]
-            assert len(tokens) == 9 or tokens[-1] == EOS
-            total = log_probs(model, row, [tokens])
-            assert_all_close((found.log_probs[i],), (found.scores[i],), 0)
-            assert found.log_probs[i].tolist() == pytest.approx(total, 1e-12)
-            assert found.ended[i].item() == (tokens[-1] == EOS)
-            assert (found.best[i, len(tokens) :] == PAD).all()
-            ended.add(found.ended[i].item())
-            lengths.add(len(tokens))
-        assert found.best.shape[1] == found.lengths.max()
-    assert len(lengths) > 1
-    assert ended == {True, False}
 
 
 @each_search
@@ -321,22 +248,6 @@ def test_sentences_that_have_ended_are_computed_no_further():
         tokens = found.best[going, : length - 1]
         assert torch.equal(step.prefixes[:, 1:], tokens)
         assert (step.prefixes[:, 0] == BOS).all()
-
-
-def test_a_step_shows_the_models_distribution():
-    model = make(7)
-    options = {"max_len": 5, "beam_size": 5}
-    _, steps = steps_of(beam_search, model, SRC, **IDS, **options)
-    for step in steps:
-        for j, sentence in enumerate(step.sentences):
-            row, prefix = SRC[sentence], step.prefixes[j, 1:].tolist()
-            expected = following(model, row, [prefix])[0, -1]
-            expected[PAD] = -torch.inf
-            assert_all_close((step.next_log_probs[j],), (expected,))
-            total = log_probs(model, row, [prefix])[0] if prefix else 0.0
-            assert step.log_probs[j].item() == pytest.approx(total, abs=1e-12)
-    # One prefix a sentence, then the three words, then as many as allowed.
-    assert [len(step.prefixes) for step in steps][:3] == [3, 9, 15]
 
 
 @pytest.mark.parametrize(
@@ -394,41 +305,6 @@ def test_the_coldest_sample_is_the_greedy_one(options, dtype):
     assert found.log_probs.dtype == dtype
 
 
-def test_the_hottest_sample_is_uniform():
-    sampled = sample_tokens(
-        copy.deepcopy(make()).float(),
-        SRC[:1].expand(4000, -1),
-        **IDS,
-        max_len=1,
-        generator=torch.Generator().manual_seed(0),
-        temperature=1e300,
-    )
-    shares = sampled.best[:, 0].bincount(minlength=VOCAB) / 4000
-    assert shares[PAD] == 0
-    others = shares[torch.arange(VOCAB) != PAD]
-    assert (others - 0.25).abs().max() < 4 * math.sqrt(0.25 * 0.75 / 4000)
-
-
-def test_chance_comes_from_the_generator_alone():
-    model, state = make(), torch.get_rng_state()
-    draws = []
-    for seed in (0, 0, 1):
-        draws.append(
-            sample_tokens(
-                model,
-                SRC.repeat(20, 1),
-                **IDS,
-                max_len=9,
-                generator=torch.Generator().manual_seed(seed),
-            ).log_probs
-        )
-    assert torch.equal(draws[0], draws[1])
-    assert not torch.equal(draws[0], draws[2])
-    for search in SEARCHES.values():
-        search(model, SRC, **IDS, max_len=9)
-    assert torch.equal(torch.get_rng_state(), state)
-
-
 @each_search
 def test_the_model_is_left_as_it_was(search):
     model = copy.deepcopy(make())
@@ -449,47 +325,9 @@ def test_the_model_is_left_as_it_was(search):
     assert not found.scores.requires_grad
 
 
-def test_half_precision_adds_up_in_single():
-    model = copy.deepcopy(make()).to(torch.bfloat16)
-    found = greedy_search(model, SRC, **IDS, max_len=9)
-    assert found.log_probs.dtype == torch.float32
-
-
-@each_search
-def test_learned_positions_limit_every_search(search):
-    with refuses(ValueError, "max_len must be at most 11, the lea"):
-        search(make(**VARIANTS[1]), SRC, **IDS, max_len=12)
-
-
 def test_logits_that_are_no_numbers_are_refused():
     model = copy.deepcopy(make())
     with torch.no_grad():
         model.generator.weight[2, 0] = torch.nan
     with refuses(ValueError, "model must give finite logits, got NaN"):
         greedy_search(model, SRC, **IDS, max_len=3)
-
-
-def test_the_divisor_stays_finite_and_the_list_has_its_rules():
-    assert math.isfinite(length_divisor(10**6, 49.9))
-    with refuses(ValueError, "alpha must be below 50, got 50"):
-        NBest(1, 50)
-    with refuses(ValueError, "size must be at least 1, got 0"):
-        NBest(0)
-
-
-def test_of_tokens_that_are_equally_likely_no_more_than_k_are_drawn():
-    model = make()
-    with torch.no_grad():
-        model.generator.weight.zero_()
-    drawn = set()
-    for seed in range(20):
-        found = sample_tokens(
-            model,
-            SRC,
-            **IDS,
-            max_len=4,
-            top_k=2,
-            generator=torch.Generator().manual_seed(seed),
-        )
-        drawn |= set(found.best[:, 0].tolist())
-    assert len(drawn) == 2

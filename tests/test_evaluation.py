@@ -11,9 +11,7 @@ from sklearn.metrics import (
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from vitedu.config import ViTConfig
 from vitedu.training.evaluation import evaluate_classifier
-from vitedu.vit import VisionTransformer
 
 CLASSES = 7
 LOGITS = 3 * draw(53, CLASSES)
@@ -49,36 +47,6 @@ def test_the_numbers_are_those_of_scikit_learn(batch_size):
     assert found.confusion.dtype == torch.int64
 
 
-def test_order_changes_nothing_and_few_classes_are_all_among_five():
-    torch.manual_seed(0)
-    few = LOGITS[:, :3], TARGETS % 3
-    plain = evaluate_classifier(nn.Identity(), loader(*few))
-    other = evaluate_classifier(nn.Identity(), loader(*few, shuffle=True))
-    assert plain.accuracy == other.accuracy
-    assert plain.accuracy.keys() == {1, 5}
-    assert plain.accuracy[1] < plain.accuracy[5] == 1
-    assert torch.equal(plain.confusion, other.confusion)
-
-
-def test_of_equal_logits_the_first_is_the_largest():
-    """As a new head of zeros has them: top-1 and the table must agree."""
-    zeros = torch.zeros(6, 3)
-    found = evaluate_classifier(
-        nn.Identity(),
-        loader(zeros, torch.tensor([0, 0, 0, 1, 1, 2])),
-        top_k=[1, 2],
-    )
-    assert found.accuracy == {1: 1 / 2, 2: 5 / 6}
-    assert found.confusion.tolist() == [[3, 0, 0], [2, 0, 0], [1, 0, 0]]
-
-
-def test_losses_of_half_precision_are_added_in_full():
-    logits = LOGITS.to(torch.bfloat16)
-    found = evaluate_classifier(nn.Identity(), loader(logits))
-    full = nn.functional.cross_entropy(logits.double(), TARGETS)
-    assert found.cross_entropy == pytest.approx(full.item(), abs=1e-12)
-
-
 class Watched(nn.Linear):
     def forward(self, x):
         assert not self.training
@@ -102,31 +70,3 @@ def test_the_model_is_in_its_modes_again(fails):
     for name, value in model.state_dict().items():
         assert torch.equal(value, before[name])
         assert value.grad is None
-
-
-def test_dropout_is_off_in_a_vision_transformer():
-    torch.manual_seed(0)
-    config = ViTConfig.digits(dropout=0.5, weights_init="pytorch")
-    model = VisionTransformer(config).train()
-    images = draw(5, 1, 8, 8).float()
-    data = loader(images, torch.arange(5), batch_size=2)
-    found = evaluate_classifier(model, data)
-    assert model.training
-    logits = model.eval()(images)
-    expected = nn.functional.cross_entropy(logits, torch.arange(5)).item()
-    assert found.cross_entropy == pytest.approx(expected, abs=1e-6)
-
-
-def test_batches_go_where_the_model_is():
-    """On "meta" a model has no numbers: that is as far as one CPU shows it."""
-    seen = []
-
-    class Sent(nn.Linear):
-        def forward(self, x):
-            seen.append(x.device.type)
-            return torch.zeros(len(x), CLASSES)
-
-    model = Sent(CLASSES, CLASSES, device="meta")
-    with pytest.raises(Exception, match="meta"):
-        evaluate_classifier(model, loader())
-    assert seen == ["meta"]

@@ -106,13 +106,6 @@ def test_a_transformer_for_any_batch_and_lengths(how):
         assert_all_close((graph(*inputs),), (model(*inputs),))
 
 
-@pytest.mark.parametrize("pool", ["class_token", "mean"])
-def test_a_mask_of_patches_for_each_sample_of_vmap(pool):
-    model, (pixels, mask) = vit(pool=pool), images(3)
-    found = vmap(lambda x, real: model(x[None], real[None])[0])(pixels, mask)
-    assert_all_close((found,), (model(pixels, mask),))
-
-
 def test_gradients_for_each_sample():
     model, (src, tgt) = translator(tie_source=False), sentences(3, 5, 4)
     weights = dict(model.named_parameters())

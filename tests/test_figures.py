@@ -1,17 +1,13 @@
 """Figures become drawings whose colours a page can change."""
 
-import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 from vitedu_book.figures import inline
 
 from tools import paper
-from tools.slides import parts as parts_of_slides
-from tools.slides import prose
 from vitedu.book import plots
 from vitedu.book.figures import PHONE_WIDTH, drawing, for_phone
 
@@ -63,14 +59,6 @@ def test_nothing_needs_a_style_which_a_policy_may_forbid():
     assert not any(part.tag.endswith("}style") for part in root)
 
 
-def test_names_are_unique_and_all_that_is_named_is_there():
-    text = drawing(make_figure(), phone=True)
-    names = [p.get("id") for p in parts(text) if p.get("id")]
-    used = re.findall(r'(?:url\(|href=")#([^)"]+)', text)
-    assert len(names) == len({*names}) > 0
-    assert {*used} == {*names}
-
-
 def test_a_drawing_is_the_same_each_time_and_leaves_the_figure_alone():
     figure = make_figure()
     first = drawing(figure, phone=True)
@@ -99,24 +87,6 @@ def test_panels_stand_below_each_other_on_a_phone():
         assert above.x0 == pytest.approx(below.x0)
 
 
-def test_small_pictures_stay_beside_each_other_on_a_phone():
-    figure, [row] = plots.new_figure(8, height=1.3, wide=True)
-    plots.image_row(row, np.zeros((8, 4, 4)), "abcdefgh")
-    narrow = for_phone(figure)
-    narrow.draw_without_rendering()
-    rows = {round(axes.get_position().y0, 2) for axes in narrow.axes}
-    assert len(rows) == 2
-
-
-def test_a_shared_axis_has_its_labels_in_each_row_of_a_phone():
-    narrow = for_phone(make_figure(sharey=True))
-    narrow.draw_without_rendering()
-    for axes in narrow.axes:
-        assert axes.get_ylabel() == "y"
-        shown = [x for x in axes.get_yticklabels() if x.get_visible()]
-        assert any(label.get_text() for label in shown)
-
-
 def test_words_on_a_phone_are_large_enough():
     figure, [[axes]] = plots.new_figure()
     axes.text(0.5, 0.5, "tiny", fontsize=6)
@@ -125,15 +95,6 @@ def test_words_on_a_phone_are_large_enough():
     phone = next(p for p in parts(text) if p.get("class") == "drawing-phone")
     sizes = [float(t.get("font-size")) for t in phone.iter(f"{SVG}text")]
     assert min(sizes) >= 10
-
-
-def test_long_titles_are_wrapped_on_a_phone():
-    figure, [[axes]] = plots.new_figure()
-    axes.set_title("learned, 200 rows, training begins anywhere from 0 to 184")
-    narrow = for_phone(figure)
-    narrow.draw_without_rendering()
-    assert narrow.get_tightbbox().width <= PHONE_WIDTH + 0.05
-    assert "\n" not in axes.get_title(loc="left")
 
 
 def page_with(caption=""):
@@ -183,10 +144,3 @@ def test_paper_shows_the_file_and_the_caption_but_no_code(tmp_path):
         assert int(image["height"]) > 200
         assert not section.select("svg, details, pre")
         assert bool(section.select("figcaption")) == kept
-
-
-def test_slides_show_the_file():
-    chapter = prose.cleaned(page_with("<p>See.</p>"))
-    (part,) = parts_of_slides.cell(chapter.select_one(".cell"))
-    assert 'src="_images/a.svg"' in part.html
-    assert "Three lines." in part.notes

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from helpers import assert_all_close, refuses
+from helpers import assert_all_close
 from small_runs import make_model
 from torch.utils.data import DataLoader, TensorDataset
 
@@ -53,15 +53,6 @@ def test_another_image_size_is_what_the_model_does_by_itself(
     assert model.config.image_size == 12
 
 
-def test_sinusoids_are_those_of_the_new_grid():
-    model = drawn(positions="sinusoidal", any_image_size=False)
-    other = resized_vit(model, image_size=8)
-    fresh = VisionTransformer(other.config).double().eval()
-    fresh.load_state_dict(other.state_dict())
-    images = torch.randn(2, 3, 8, 8).double()
-    assert_all_close((other(images),), (fresh(images),))
-
-
 def test_a_shallower_copy_ends_after_a_block():
     model = drawn()
     model.class_names, model.normalisation = ("a",), IMAGENET
@@ -105,10 +96,3 @@ def test_features_are_what_the_head_reads(changes):
         assert_all_close(
             (model.head(features),), (model(images),), tolerance=1e-6
         )
-
-
-def test_two_heads_have_no_features():
-    model = make_model(distilled=True)
-    loader = DataLoader([(torch.zeros(1, 8, 8), 0)])
-    with refuses(ValueError, "model must have one head, got a distilled one"):
-        frozen_features(model, loader)

@@ -37,17 +37,6 @@ def test_the_new_folder_takes_the_place_of_the_old_one(folder):
     assert names(folder.parent) == ["decks"]
 
 
-def test_the_first_one_needs_no_older_one(tmp_path):
-    fill(tmp_path / "a" / "b", lambda: None)
-    assert names(tmp_path / "a") == ["b"]
-
-
-def test_an_error_leaves_the_old_folder(folder):
-    with pytest.raises(ZeroDivisionError):
-        fill(folder, lambda: 1 // 0)
-    assert names(folder) == ["old"]
-
-
 def test_a_kill_leaves_the_old_folder(folder):
     process = CONTEXT.Process(
         target=fill,

@@ -90,22 +90,6 @@ def test_a_split_takes_its_share_of_each_class(folder):
     assert sides(folder) != sides(folder, seed=1)
 
 
-def test_a_folder_of_its_own_to_validate(folder, tmp_path_factory):
-    parts = tmp_path_factory.mktemp("parts")
-    shutil.copytree(folder, parts / "train")
-    paint(parts / "val" / "red" / "a.webp", COLOURS["red"])
-    train, val = sides(parts)
-    assert len(train) == 21
-    assert val == [("val/red/a.webp", 2)]
-    paint(parts / "val" / "pink" / "a.png", (255, 190, 200))
-    with refuses(
-        ValueError,
-        "folder must hold folders named after ['blue', 'green', 'red'], got "
-        f"{parts / 'val'} with ['pink', 'red']",
-    ):
-        train_and_validation(parts, 8)
-
-
 def empty(folder):
     shutil.rmtree(folder)
     folder.mkdir()

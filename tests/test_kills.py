@@ -122,7 +122,7 @@ def uninterrupted(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "kills", [8, pytest.param(50, marks=pytest.mark.soak)]
+    "kills", [4, pytest.param(50, marks=pytest.mark.soak)]
 )
 def test_kills_lose_nothing(tmp_path, uninterrupted, kills):
     chance, places, within = random.Random(0), Counter(), 0

@@ -1,13 +1,9 @@
 """The printed layer table: row by row, its totals, and what it misses."""
 
-from collections import Counter
-
-import pytest
 import torch
 from configs import vit_configs
-from helpers import PROPERTY, refuses
+from helpers import PROPERTY
 from hypothesis import given
-from torch import nn
 from usual_vit import UsualViT
 
 from vitedu.analysis.layer_table import (
@@ -28,15 +24,6 @@ def images_for(config):
 def test_the_table_is_that_of_a_model_that_runs(config):
     model = UsualViT(config)
     assert layer_table(config) == called_layers(model, images_for(config))
-
-
-def test_stochastic_depth_has_rows_of_its_own():
-    config = ViTConfig.digits(drop_path=0.1)
-    rows = layer_table(config)
-    assert rows == called_layers(UsualViT(config), images_for(config))
-    kinds = Counter(row.name.split("-")[0] for row in rows)
-    # The rate of the first block is zero.
-    assert (kinds["DropPath"], kinds["Identity"]) == (2 * 3, 2 + 2)
 
 
 def test_the_rows_of_base_32():
@@ -73,29 +60,3 @@ def test_the_rows_of_base_32():
         ("Identity-198", (768,), 0),
         ("Linear-199", (5,), 3_845),
     ]
-
-
-def test_a_module_that_is_called_twice_counts_twice():
-    linear = nn.Linear(5, 5)
-    rows = called_layers(
-        nn.Sequential(linear, nn.ReLU(), linear), torch.ones(2, 5)
-    )
-    assert rows == [
-        ("Linear-1", (5,), 30),
-        ("ReLU-2", (5,), 0),
-        ("Linear-3", (5,), 30),
-    ]
-
-
-def test_nothing_stays_on_the_model():
-    model = nn.Sequential(nn.Linear(5, 7))
-    called_layers(model, torch.ones(2, 5))
-    with pytest.raises(RuntimeError):
-        called_layers(model, torch.ones(2, 3))
-    assert not model[0]._forward_hooks
-
-
-def test_modules_that_return_no_tensor_are_refused():
-    model = nn.Sequential(nn.GRU(3, 5))
-    with refuses(TypeError, "that return a tensor, GRU returned tuple"):
-        called_layers(model, torch.ones(2, 7, 3))

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from pybtex.database import parse_file
 
 ADDRESS = re.compile(r"https?://[^\s)>\]\"'`\\]+")
 ARXIV = re.compile(r"\b(\d\d)(0[1-9]|1[0-2])\.(\d{4,5})(v\d+)?\b")
@@ -75,10 +74,3 @@ def wrong_numbers(fields):
 )
 def test_a_wrong_number_is_found(fields):
     assert wrong_numbers(fields)
-
-
-def test_every_number_of_a_source_has_the_right_form(root):
-    entries = parse_file(root / "book" / "references.bib").entries
-    assert len(entries) > 30
-    wrong = {key: wrong_numbers(entries[key].fields) for key in entries}
-    assert {key: found for key, found in wrong.items() if found} == {}

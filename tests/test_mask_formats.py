@@ -48,7 +48,6 @@ SHAPES = [
 ]
 each_shape = pytest.mark.parametrize("shape", SHAPES)
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
-each_hidden = pytest.mark.parametrize("hidden", HIDDEN)
 Q = draw(BATCH, HEADS, QUERY, HEAD_DIM, seed=1)
 K = draw(BATCH, HEADS, KEY, HEAD_DIM, seed=2)
 V = draw(BATCH, HEADS, KEY, HEAD_DIM, seed=3)
@@ -62,14 +61,6 @@ def eager(q, k, v, mask):
 
 def fused(q, k, v, mask):
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-
-@each_dtype
-@each_hidden
-def test_additive_masks_have_the_constants_of_their_dtype(dtype, hidden):
-    found = to_additive(torch.tensor([[[[False]]]]), dtype, hidden=hidden)
-    assert found.dtype == dtype
-    assert found.item() == HIDDEN[hidden](dtype)
 
 
 @PROPERTY
@@ -97,14 +88,6 @@ def test_every_padding_mask_comes_back(seed, dead, batch):
         assert torch.equal(found, same)
 
 
-@pytest.mark.parametrize("function", [from_fused, from_additive])
-def test_two_axes_are_query_and_key(function):
-    mask = random_mask(1, 1, QUERY, KEY)
-    given = to_additive(mask) if function is from_additive else mask
-    assert torch.equal(function(given[0, 0]), mask)
-    assert torch.equal(from_multihead(~mask[0, 0], num_heads=HEADS), mask)
-
-
 @each_shape
 @pytest.mark.parametrize("dead", [False, True])
 def test_fused_attention_gives_what_ours_gives(shape, dead):
@@ -119,37 +102,6 @@ def test_fused_attention_gives_what_ours_gives(shape, dead):
     for theirs in (to_fused(mask), to_additive(mask, torch.float64)):
         found = gradients(lambda *x, m=theirs: fused(*x, m), Q, K, V)
         assert_all_close(found, expected)
-
-
-@each_shape
-@each_hidden
-def test_written_attention_gives_what_ours_gives(shape, hidden):
-    mask = random_mask(*shape)
-    theirs = to_additive(mask, torch.float64, hidden=hidden)
-    assert_all_close(
-        gradients(lambda *x: eager(*x, theirs), Q, K, V),
-        gradients(lambda *x: scaled_dot_product_attention(*x, mask), Q, K, V),
-    )
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("attention", [fused, eager])
-@each_hidden
-def test_half_precision_hides_what_it_has_to(dtype, attention, hidden):
-    mask = random_mask(BATCH, 1, QUERY, KEY)
-    q, k, v = (x.to(dtype) for x in (Q, K, V))
-    found = attention(q, k, v, to_additive(mask, dtype, hidden=hidden))
-    other = attention(
-        q,
-        k + (~mask[:, :, :1]).mT.to(dtype),
-        v,
-        to_additive(mask, dtype, hidden=hidden),
-    )
-    assert torch.equal(found[:, :, 0], other[:, :, 0])
-    exact = scaled_dot_product_attention(
-        q.double(), k.double(), v.double(), mask
-    )
-    assert (found.double() - exact).abs().max() < 16 * torch.finfo(dtype).eps
 
 
 def peers(heads=HEADS):
@@ -231,65 +183,3 @@ def test_dead_rows_in_the_fused_kernel(dtype):
     tolerance = max(4 * torch.finfo(dtype).eps, 1e-12)
     assert_all_close((row.double(),), (expected,), tolerance)
     assert (MEAN - free.double()).abs().max() > 0.1
-
-
-@each_dtype
-def test_dead_rows_in_a_written_softmax(dtype):
-    q, k, v = (x.to(dtype) for x in (Q, K, V))
-    assert eager(q, k, v, to_additive(DEAD, dtype))[0, :, 0].isnan().all()
-    row = eager(q, k, v, to_additive(DEAD, dtype, hidden="min"))[0, :, 0]
-    tolerance = max(4 * torch.finfo(dtype).eps, 1e-12)
-    assert_all_close((row.double(),), (MEAN,), tolerance)
-
-
-def test_large_scores_show_through_the_smallest_number_of_half_precision():
-    scores = torch.tensor([0.0, 40.0])
-    weights = {
-        dtype: (scores.to(dtype) + torch.finfo(dtype).min).softmax(dim=0)
-        for dtype in DTYPES
-    }
-    assert weights.pop(torch.float16).tolist() == [0, 1]
-    assert all(x.tolist() == [0.5, 0.5] for x in weights.values())
-
-
-@pytest.mark.parametrize("heads", [3, 4])
-@pytest.mark.parametrize("returned", [True, False])
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("grad", [True, False])
-@pytest.mark.parametrize("padding", [True, False])
-def test_dead_rows_in_multihead_attention(
-    heads, returned, training, grad, padding
-):
-    ours, theirs = peers(heads)
-    theirs.train(training)
-    x, mask = draw(BATCH, QUERY, 12), random_mask(BATCH, 1, QUERY, QUERY)
-    if padding:
-        mask = random_mask(BATCH, 1, 1, QUERY, dead=True)
-        given = {"key_padding_mask": to_key_padding(mask, batch=BATCH)}
-    else:
-        mask[0, :, 0] = False
-        sizes = {"batch": BATCH, "num_heads": heads, "query": QUERY}
-        given = {"attn_mask": to_multihead(mask, **sizes)}
-    with torch.set_grad_enabled(grad):
-        found = theirs(x, x, x, need_weights=returned, **given)[0].detach()
-    fast = heads % 2 == 0 and not training and not grad
-    if returned or fast:
-        assert found[0, 0].isnan().all()
-    else:
-        # Zeros, of which the output projection makes its bias.
-        assert_all_close((found,), (ours(x, mask=mask).detach(),))
-        assert_all_close((found[0, 0],), (theirs.out_proj.bias.detach(),))
-
-
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-def test_dead_rows_in_a_model_of_hugging_face(attention):
-    model, ids = bert(attention), torch.arange(2 * KEY).view(2, KEY) % 13
-    seen = []
-    layer = model.encoder.layer[0].attention
-    layer.output.register_forward_pre_hook(lambda _, x: seen.append(x[0]))
-    layer.self.value.register_forward_hook(lambda _, x, v: seen.append(v))
-    model(ids, attention_mask=torch.tensor([[0] * KEY, [1] * KEY]))
-    values, out = seen
-    mean = values[0].mean(dim=0).expand(KEY, -1)
-    expected = mean if attention == "eager" else torch.zeros(KEY, 12).double()
-    assert_all_close((out[0],), (expected,))

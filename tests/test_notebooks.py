@@ -70,26 +70,6 @@ def names_from_nowhere(cells: list[nbformat.NotebookNode]) -> list[str]:
     return found
 
 
-def test_names_from_nowhere_are_found():
-    """Here `b` is, and `c` is made anew where one sees it."""
-    cells = [
-        nbformat.v4.new_code_cell(code, id=str(number))
-        for number, code in enumerate(
-            (
-                "a = b = c = 1",
-                "c = [b for b in ()]",
-                "def f(a):\n    return a, b, c",
-            )
-        )
-    ]
-    cells[0].metadata.tags = ["remove-input"]
-    assert names_from_nowhere(cells) == ["2: b"]
-
-
-def test_there_are_chapters():
-    assert CHAPTERS
-
-
 @pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
 class TestChapter:
     def test_is_valid(self, path):

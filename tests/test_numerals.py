@@ -1,7 +1,5 @@
 """Chinese and English numerals against two packages that know them."""
 
-from collections import Counter
-
 import cn2an
 import torch
 from num2words import num2words
@@ -56,43 +54,6 @@ def test_vocabularies_hold_every_word_and_the_joint_one_both_languages():
     pairs = numeral_pairs([12005], joint=True)
     assert pairs.words == numeral_pairs([12005]).words
     assert pairs.src_vocabulary is pairs.tgt_vocabulary
-
-
-def test_short_numbers_are_drawn_as_often_as_long_ones():
-    numbers = draw_numbers(4000)
-    assert len(set(numbers)) == 4000
-    counts = Counter(len(str(number)) for number in numbers)
-    assert counts[1] == 10  # with zero
-    assert counts[2] == 90
-    assert all(600 < counts[digits] < 750 for digits in range(4, 9))
-    # In random order: the first half holds its share of short numbers.
-    assert 30 < sum(number < 100 for number in numbers[:2000]) < 70
-
-
-def test_digits_are_drawn_evenly():
-    digits = Counter("".join(str(x)[1:] for x in draw_numbers(4000)))
-    mean = sum(digits.values()) / 10
-    assert all(abs(digits[x] - mean) < 0.1 * mean for x in "0123456789")
-    first = Counter(str(x)[0] for x in draw_numbers(4000) if x > 999)
-    assert set(first) == set("123456789")
-    assert max(first.values()) < 1.3 * min(first.values())
-
-
-def test_zeros_come_as_often_as_asked():
-    tails = "".join(str(x)[1:] for x in draw_numbers(2000, zero_rate=0.5))
-    # Half of the digits are made zero, a tenth of the others is by itself;
-    # short numbers with many zeros are used up early.
-    assert 0.45 < tails.count("0") / len(tails) < 0.6
-    # The first digit stays: lengths are drawn evenly all the same.
-    numbers = draw_numbers(400, zero_rate=0.7)
-    assert sum(number >= 10**7 for number in numbers) > 50
-
-
-def test_no_number_is_above_the_largest_and_none_excluded():
-    numbers = draw_numbers(100, largest=314, exclude=range(50))
-    assert min(numbers) >= 50
-    assert 300 < max(draw_numbers(150, largest=314)) <= 314
-    assert sorted(draw_numbers(11, largest=10)) == list(range(11))
 
 
 def test_no_number_is_in_both_parts():

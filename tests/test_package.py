@@ -13,8 +13,6 @@ import vitedu
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# What comes with the core's packages, and the standard library.
-CORE = [re.match(r"[\w-]+", line)[0] for line in PROJECT["dependencies"]]
 ELSEWHERE = {"scikit-learn": "sklearn", "pillow": "PIL", "PyYAML": "yaml"}
 
 

@@ -1,23 +1,19 @@
 """Photographs, and the way from any image to a model's input."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import assert_all_close, refuses
+from helpers import assert_all_close
 from PIL import Image
 from sklearn.datasets import load_sample_image
-from transformers import image_utils
 
 from vitedu.data import photographs
 from vitedu.data.photographs import (
     IMAGENET,
     ORIGINAL_VIT,
-    PHOTOGRAPHS,
     Normalisation,
     photograph,
     preprocess,
@@ -72,10 +68,6 @@ def test_the_other_photographs_are_small_files_of_the_package(name):
     assert torch.equal((found * 255).round().byte().permute(1, 2, 0), expected)
 
 
-def test_these_are_all():
-    assert ("china", "flower", *OTHERS) == PHOTOGRAPHS
-
-
 @pytest.mark.parametrize(
     ("height", "width"), [(427, 640), (640, 427), (53, 41), (32, 32)]
 )
@@ -113,46 +105,6 @@ def test_a_picture_that_is_resized_whole_and_then_cut_is_the_same(size, dtype):
     assert torch.equal(found, expected)
 
 
-@pytest.mark.parametrize(
-    ("size", "crop_pct"), [((1, 500), 1.0), ((427, 640), 0.05)]
-)
-def test_what_is_cut_off_costs_little(monkeypatch, size, crop_pct):
-    made, resize = [], F.interpolate
-
-    def noted(*arguments, **options):
-        made.append(resize(*arguments, **options))
-        return made[-1]
-
-    monkeypatch.setattr(F, "interpolate", noted)
-    preprocess(CHINA[:, : size[0], : size[1]], crop_pct=crop_pct)
-    # Resized whole, they would hold 75 and 90 million numbers.
-    assert max(picture.numel() for picture in made) < 10_000_000
-
-
-def test_interpolation_stays_in_range():
-    edge = torch.zeros(3, 8, 8)
-    edge[..., 4:] = 1
-    found = preprocess(edge, 31)
-    assert (found.min(), found.max()) == (-1, 1)
-
-
-def test_a_picture_of_ones_own_needs_no_scikit_learn():
-    code = (
-        "import sys, vitedu.data.photographs; print('sklearn' in sys.modules)"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
-    )
-    assert found.stdout == "False\n"
-
-
-def test_constants_are_those_of_hugging_face():
-    assert list(ORIGINAL_VIT.mean) == image_utils.IMAGENET_STANDARD_MEAN
-    assert list(ORIGINAL_VIT.std) == image_utils.IMAGENET_STANDARD_STD
-    assert list(IMAGENET.mean) == image_utils.IMAGENET_DEFAULT_MEAN
-    assert list(IMAGENET.std) == image_utils.IMAGENET_DEFAULT_STD
-
-
 @pytest.mark.parametrize("normalisation", [ORIGINAL_VIT, IMAGENET])
 @pytest.mark.parametrize("batch", [(), (2,), (2, 5)])
 def test_normalising_each_colour_and_back(normalisation, batch):
@@ -164,16 +116,6 @@ def test_normalising_each_colour_and_back(normalisation, batch):
         expected = (pixels[..., i, :, :] - mean) / std
         assert_all_close((found[..., i, :, :],), (expected,))
     assert_all_close((normalisation.undo(found),), (pixels,))
-
-
-def test_model_input_normalises_as_told():
-    raw = preprocess(CHINA, 31, normalisation=RAW)
-    assert_all_close((preprocess(CHINA, 31),), (raw * 2 - 1,), 1e-6)
-    assert_all_close(
-        (preprocess(CHINA, 31, normalisation=IMAGENET),),
-        (IMAGENET.apply(raw),),
-        1e-6,
-    )
 
 
 @pytest.mark.parametrize(
@@ -197,13 +139,6 @@ def test_every_kind_of_image_becomes_red_green_and_blue(
     assert colours(image) == expected
 
 
-def test_a_transparent_colour_of_a_palette_becomes_white():
-    image = Image.new("RGB", (2, 2), (9, 99, 199)).quantize(2)
-    assert colours(image) == [9, 99, 199]
-    image.info["transparency"] = image.getpixel((0, 0))
-    assert colours(image) == [255, 255, 255]
-
-
 def test_a_turned_photograph_is_turned_back():
     image = Image.new("RGB", (5, 3))
     image.putpixel((0, 0), (255, 0, 0))
@@ -212,8 +147,3 @@ def test_a_turned_photograph_is_turned_back():
     assert pixels.shape == (3, 5, 3)
     assert pixels[0, 0, 2] == 1
     assert pixels.sum() == 1
-
-
-def test_who_has_another_number_of_channels_is_sent_to_rgb_pixels():
-    with refuses(ValueError, "rgb_pixels gives for any image; got (1, 427, "):
-        preprocess(CHINA[:1])

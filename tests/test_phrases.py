@@ -7,7 +7,6 @@ import re
 import pytest
 from chapter_files import ROOT
 
-from vitedu.book.choices import choice_box
 from vitedu.book.grading import Hints, Verdict
 from vitedu.book.notebook import _Entry, table
 from vitedu.book.outputs import lines_in, shown_in
@@ -68,30 +67,6 @@ def test_a_phrase_is_said_in_the_other_language(english, chinese):
     assert SAY(english) == chinese
 
 
-def test_what_is_not_known_is_remembered_without_its_numbers():
-    say = Phrases({"loss": "损失"})
-    for text in ("loss", "17", "step 3 of 5", "step 4 of 5", "%"):
-        say(text)
-    assert say.missed == ["step {1} of {2}"]
-
-
-def test_a_translation_has_the_same_places():
-    with pytest.raises(ValueError, match=r"'\{1\} a' .* got 'b'"):
-        Phrases({"{1} a": "b"})
-
-
-def test_of_two_files_the_first_counts_and_a_damaged_one_is_named(tmp_path):
-    one, two = tmp_path / "one.json", tmp_path / "two.json"
-    one.write_text('{"a b": "甲"}', encoding="utf-8")
-    two.write_text('{"a b": "乙", "c d": "丙"}', encoding="utf-8")
-    say = Phrases.read([one, two])
-    assert (say("a b"), say("c d")) == ("甲", "丙")
-    for wrong in ('{"a b": "甲"', '["a b"]', '{"a b": 1}'):
-        two.write_text(wrong, encoding="utf-8")
-        with pytest.raises(ValueError, match=r"table of phrases.*two\.json"):
-            Phrases.read([one, two])
-
-
 def test_there_are_phrases_in_chinese_only():
     assert phrases_of("zh")("write your answer into the cell first.") == (
         "先把答案写进单元格。"
@@ -144,21 +119,6 @@ def test_a_rung_is_said_in_its_parts():
     assert html.unescape(said).count("输出") == 1
 
 
-def test_a_guess_stays_a_guess():
-    box = choice_box(
-        "vitedu-predict",
-        "loss",
-        "no mask",
-        {"two heads": "loss", "7": "x"},
-        "7",
-    )
-    said = shown_in({"text/html": box}, SAY)["text/html"]
-    assert "<span>损失</span> 没有掩码</legend>" in said
-    assert said.count("<input") == box.count("<input") == 2
-    assert "两个头</label>" in said
-    assert "data-right" in said
-
-
 def test_the_cells_of_a_table_are_said_and_nothing_else_in_markdown():
     rows = table(["loss", "a | b"], [["no mask", 0.5], ["`x_1`", 2]])
     data = {"text/markdown": rows._repr_markdown_(), "text/plain": repr(rows)}
@@ -174,29 +134,6 @@ def test_printed_lines_are_said_one_by_one():
         "损失\n没有掩码\n\n x = 1\n"
     )
     assert shown_in({"text/plain": "loss"}, SAY) == {"text/plain": "损失"}
-
-
-def test_labels_are_said_and_lines_of_one_are_joined():
-    line = '<text transform="translate({} {})" font-size="10">{}</text>'
-    drawing = (
-        '<svg><text x="1" y="2">loss</text>'
-        + line.format(40, 10, "a long title")
-        + line.format(43, 22, "of a figure")
-        + line.format(40, 80, "x = 1")
-        + "</svg>"
-    )
-    said = shown_in({"image/svg+xml": drawing}, SAY)["image/svg+xml"]
-    assert '<text x="1" y="2">损失</text>' in said
-    first, second = re.findall(
-        r'<text x="([\d.]+)" y="\d+" font-size="10" '
-        r'text-anchor="middle">([^<]+)</text>',
-        said,
-    )
-    assert first[1] + second[1] == "一幅图的长标题"
-    # About the middle that the English lines had.
-    assert first[0] == second[0]
-    assert abs(float(first[0]) - 70) < 2
-    assert line.format(40, 80, "x = 1") in said
 
 
 def test_every_table_of_the_book_can_be_read():

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import refuses
-from matplotlib import _pylab_helpers
 from matplotlib.colors import to_hex, to_rgb
 
 from vitedu.book import plots
@@ -124,26 +122,11 @@ def test_colors_are_seen_on_the_paper(theme):
         assert contrast(palette(theme)[name], PAPER[theme]) >= 4.5, name
 
 
-def test_the_site_has_the_colors_of_the_figures():
-    found = {k: v for k, v in plots.COLORS.items() if k != "baseline"}
-    assert found == palette("light")
-    assert plots.COLORS["baseline"] == plots.COLORS["soft"]
-    assert len({*found.values()}) == len(found)
-    assert set(palette("dark")) == set(found)
-    assert len(set(plots.HEAD_COLORS)) == 4
-
-
 @pytest.mark.parametrize(("wide", "pixels"), [(False, 660), (True, 1000)])
 def test_a_figure_has_the_width_of_the_text_or_is_wide(wide, pixels):
     figure, axes = plots.new_figure(3, 2, height=2.5, wide=wide)
     assert [*figure.get_size_inches() * 96] == [pixels, 240]
     assert axes.shape == (2, 3)
-
-
-def test_figures_leave_nothing_behind_in_pyplot():
-    for _ in range(3):
-        plots.new_figure()
-    assert _pylab_helpers.Gcf.get_all_fig_managers() == []
 
 
 def test_lines_hold_the_data_and_their_names(axes):
@@ -173,16 +156,6 @@ def test_annotated_matrix_writes_each_number_into_its_cell(axes):
     assert [y.get_text() for y in axes.get_yticklabels()] == ["r0", "r1"]
 
 
-def test_annotated_matrix_is_legible_on_every_cell(axes):
-    matrix = np.linspace(-3, 5, 12).reshape(3, 4)
-    plots.annotated_matrix(axes, matrix, rows="abc", columns="defg")
-    image = axes.images[0]
-    for text in axes.texts:
-        column, row = text.get_position()
-        cell = to_hex(image.cmap(image.norm(matrix[row, column])))
-        assert contrast(text.get_color(), cell) >= 4.5
-
-
 def test_image_row_shows_ink_black_on_white():
     images = np.random.default_rng(0).random((3, 4, 5))
     _, axes = plots.new_figure(3)
@@ -194,13 +167,3 @@ def test_image_row_shows_ink_black_on_white():
         assert to_hex(artist.cmap(1.0)) == "#000000"
         assert one.get_title(loc="center") == title
         assert not one.axison
-
-
-def test_what_does_not_fit_the_data_is_refused(axes):
-    with refuses(ValueError, "colors must hold one per line, 2, got 1"):
-        plots.lines(axes, [0], {"a": [1], "b": [2]}, ["red"])
-    assert len(axes.lines) == 0
-    with refuses(ValueError, "of shape (1, 3), got 3 and 1 names"):
-        plots.annotated_matrix(axes, [[1, 2, 3]], rows="abc", columns="d")
-    with refuses(ValueError, "shorter"):
-        plots.image_row([axes], np.zeros((0, 4, 4)), ["a"])

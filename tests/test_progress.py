@@ -1,7 +1,6 @@
 """What has been tried and got right, and the file that keeps it."""
 
 import json
-import os
 
 import pytest
 
@@ -52,12 +51,6 @@ def test_tries_are_counted_and_right_stays_right():
     assert "1 of 2 right" in repr(table())
 
 
-def test_no_answer_is_no_try():
-    check = a_check("1.1")
-    assert not check(None)
-    assert rows() == {"1.1": ("not tried", 0)}
-
-
 def test_a_solution_of_the_book_does_not_count():
     check = a_check("1.1")
     check.must_accept(0.5)
@@ -67,12 +60,6 @@ def test_a_solution_of_the_book_does_not_count():
     with pytest.raises(AssertionError):
         check.must_accept(8)
     assert rows() == {"1.1": ("not yet", 1)}
-
-
-def test_no_file_is_written_unless_wanted(tmp_path):
-    a_check("1.1")(0.5)
-    assert table().file is None
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_file_is_kept_up_to_date(tmp_path, monkeypatch):
@@ -114,28 +101,6 @@ def test_a_damaged_file_is_left_as_it_is(tmp_path, text, why):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_write_that_fails_loses_nothing(tmp_path, monkeypatch):
-    check = a_check("1.1")
-    progress(keep=True)
-    check(0.5)
-    before = (tmp_path / module.FILE).read_text()
-
-    def full(*arguments, **options):
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.warns(UserWarning, match="No space left"):
-        assert check(0.5).right
-    assert (tmp_path / module.FILE).read_text() == before
-    assert len(list(tmp_path.iterdir())) == 1
-
-
 def test_the_table_of_a_notebook_is_escaped():
     a_check("1.1", "<b>")(0.5)
     assert "&lt;b&gt;" in table()._repr_html_()
-
-
-def test_two_exercises_of_one_number_are_refused():
-    a_check("1.1", "one")
-    with pytest.raises(ValueError, match="number must be that of one"):
-        a_check("1.1", "another")

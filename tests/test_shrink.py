@@ -175,16 +175,6 @@ def test_a_photograph_becomes_lighter_and_looks_the_same(site):
     assert np.abs(error).mean() < 3
 
 
-def test_a_photograph_within_a_page_becomes_lighter_too(site):
-    page = site / "index.html"
-    drawing = (site / "_images" / "a.svg").read_text("utf-8")
-    page.write_text(page.read_text("utf-8") + drawing, "utf-8")
-    shrink.shrink(site)
-    text = page.read_text("utf-8")
-    assert "data:image/jpeg;base64" in text
-    assert "data:image/png;base64" not in text
-
-
 @pytest.mark.parametrize(("size", "alpha"), [(200, 254), (20, 255)])
 def test_what_is_small_or_transparent_stays_exact(site, size, alpha):
     values = photograph(size)
@@ -194,21 +184,6 @@ def test_what_is_small_or_transparent_stays_exact(site, size, alpha):
     before = file.read_bytes()
     shrink.shrink(site)
     assert file.read_bytes() == before
-
-
-def test_a_site_that_is_light_stays_as_it_is(site, monkeypatch):
-    shrink.shrink(site)
-    before = files(site)
-    (site / shrink.STAMP).unlink()  # as if it had been stopped before
-    shrink.shrink(site)
-    after = files(site)
-    stamp = site / shrink.STAMP
-    assert before.pop(stamp)[0] == after.pop(stamp)[0]
-    assert after == before
-    # With the stamp, no page is even read.
-    monkeypatch.setattr(shrink, "read_site", None)
-    shrink.shrink(site)
-    assert files(site).keys() - {stamp} == before.keys()
 
 
 def test_after_another_build_all_pages_share_the_new_sheet(site):
@@ -225,14 +200,3 @@ def test_after_another_build_all_pages_share_the_new_sheet(site):
     for path in ("index.html", "chapters/one.html"):
         assert f"joined/{new.name}" in (site / path).read_text("utf-8")
     assert {"x", "y", "z"} < characters(site)
-
-
-def test_a_folder_without_a_site_is_named(tmp_path):
-    with pytest.raises(ValueError, match=f"got {tmp_path}"):
-        shrink.shrink(tmp_path)
-
-
-def test_a_sheet_that_is_not_there_is_named(site):
-    (site / "_static" / "a.css").unlink()
-    with pytest.raises(FileNotFoundError, match=r"a\.css"):
-        shrink.shrink(site)

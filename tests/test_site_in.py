@@ -86,19 +86,6 @@ def test_a_page_in_chinese_is_whole_and_keeps_what_is_no_word(edition, name):
     assert len(site_in.headings(other)) == len(site_in.headings(english))
 
 
-def test_the_readme_in_chinese_is_up_to_date():
-    english = (ROOT / "README.md").read_text(encoding="utf-8")
-    cells = translated.read(ROOT / "README.zh.md")
-    assert site_in.page_remarks(english, cells) == []
-
-
-def test_a_page_that_is_stale_is_named(edition):
-    english = (ROOT / "book/ladder.md").read_text(encoding="utf-8")
-    site_in.page_in(edition, "book/ladder.md", english + "\nMore.\n")
-    [told] = edition.told
-    assert re.search(r"pages/ladder\.md: [\w-]+ is stale, now \w{8}$", told)
-
-
 def test_an_edition_with_gaps_is_not_built(edition, tmp_path, monkeypatch):
     (edition.folder / "pages/ladder.md").unlink()
     table = edition.folder / "phrases/machines.json"
@@ -157,12 +144,6 @@ def test_what_the_extension_wrote_is_said_and_code_is_not():
         '<a title="下一页">下一页</a><pre>Next</pre><p>是 3</p>'
         "<code>Next</code><script>Next</script><b>Nextly</b>"
     )
-
-
-def test_a_heading_has_the_address_of_the_english_one():
-    teaching.ENGLISH["两个头，用手算"] = "Two heads, computed by hand"
-    assert teaching.anchor_of("两个头，用手算") == "two-heads-computed-by-hand"
-    assert teaching.slug("两个头，用手算") == "two-heads-computed-by-hand"
 
 
 def test_each_heading_of_the_book_has_one_translation(edition):
@@ -227,3 +208,9 @@ def test_what_is_up_to_date_is_not_built_again(tmp_path, monkeypatch, capsys):
     assert "up to date" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="zh, got 'fr'"):
         site_in.main("fr")
+
+
+def test_the_readme_in_chinese_is_up_to_date():
+    english = (ROOT / "README.md").read_text(encoding="utf-8")
+    cells = translated.read(ROOT / "README.zh.md")
+    assert site_in.page_remarks(english, cells) == []

@@ -4,8 +4,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tools.slides.deck import Teacher
-from tools.slides.parts import MOST_LINES, items, pieces
-from tools.slides.prose import for_notes, opening, sentences
+from tools.slides.parts import pieces
+from tools.slides.prose import opening, sentences
 
 
 def paragraph(markup):
@@ -50,28 +50,6 @@ def test_code_is_cut_between_functions_and_stays_whole():
     found = pieces(function * 3)
     assert [piece[0] for piece in found] == ["def f():"] * 3
     assert sum(map(len, found)) == 3 * 13
-
-
-def test_code_without_a_gap_is_cut_all_the_same():
-    lines = [f"x{number} = 1" for number in range(5 * MOST_LINES)]
-    found = pieces(lines)
-    assert [line for piece in found for line in piece] == lines
-    assert max(map(len, found)) <= MOST_LINES
-
-
-def test_formulas_in_notes_need_no_style_sheet():
-    formula = paragraph(
-        '<span class="katex"><span class="katex-mathml"><math><mi>x</mi>'
-        "<annotation>x</annotation></math></span>"
-        '<span class="katex-html">x</span></span>'
-    )
-    assert for_notes(formula) == "<p><math><mi>x</mi></math></p>"
-    assert formula.select_one(".katex-html")
-
-
-def test_a_chinese_sign_is_as_wide_as_two_letters():
-    latin, chinese = (items("ul", [said * 60]) for said in ("it", "字"))
-    assert latin.height == chinese.height > items("ul", ["it"]).height
 
 
 def test_a_teacher_says_something_to_a_heading_with_code():

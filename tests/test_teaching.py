@@ -33,7 +33,6 @@ SESSION = re.compile(
 ROW = re.compile(r"^\| (\d+) to (\d+) \| (.+) \| (.+) \| (.+) \|$", re.M)
 CLOCK = re.compile(r"(\d+):(\d+) to (\d+):(\d+)")
 LINK = re.compile(r"\[([^]]+)\]\(\.\./\.\./chapters/([\w-]+)\.ipynb#?(.*?)\)")
-SET = re.compile(r"\[(\d+)\.(\d+)\]\(#exercise-(\d+)-(\d+)\)")
 WAYS = {"lecture", "pairs", "exercise", "quiz"}
 each_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda p: p.stem)
 each_plan = pytest.mark.parametrize("name", PLANS)
@@ -42,11 +41,6 @@ each_plan = pytest.mark.parametrize("name", PLANS)
 def sessions(name):
     text = (ROOT / f"book/teach/{name}.md").read_text(encoding="utf-8")
     return SESSION.findall(text)
-
-
-def test_every_chapter_has_a_guide_and_no_other_does():
-    files = sorted((ROOT / "book/teach/chapters").iterdir())
-    assert files == [guide_file(path) for path in CHAPTERS]
 
 
 @each_chapter
@@ -59,21 +53,6 @@ def test_a_guide_speaks_of_every_section_and_of_no_other(path):
         if heading not in UNSAID
         and (not heading.startswith(DEEPER) or heading in said)
     ]
-
-
-@each_chapter
-def test_a_guide_is_plain_and_short(path):
-    guide = read_guide(guide_file(path))
-    lists = (guide["goals"], guide["goes_wrong"], guide["discuss"])
-    for text in (*guide["say"].values(), *(x for xs in lists for x in xs)):
-        assert not re.search(r"[$<>{}\\!]|\*\*|\]\(", text), text
-        assert text.count("`") % 2 == 0, text
-        assert text.endswith("."), text
-        assert len(text.split()) <= 80, text
-    for text in guide["say"].values():
-        assert 2 <= len(re.findall(r"[.?:;](?=\s|$)", text)) <= 6, text
-    for text in guide["discuss"]:
-        assert "? A good answer " in text, text
 
 
 @each_chapter
@@ -154,14 +133,6 @@ def test_the_list_holds_every_exercise_once():
     ]
 
 
-def test_an_exercise_of_another_kind_is_named(tmp_path):
-    text = CHAPTERS[0].read_text(encoding="utf-8")
-    file = tmp_path / "01-x.ipynb"
-    file.write_text(text.replace("1.1: predict.", "1.1: dream."))
-    with pytest.raises(BadGuide, match=r"01-x.*exercise 1\.1 is 'dream'"):
-        exercises_by_kind([file])
-
-
 @each_plan
 def test_the_minutes_of_a_plan_add_up(name):
     found = sessions(name)
@@ -197,18 +168,6 @@ def test_a_plan_leads_to_sections_that_exist(name):
                 assert title == "the questions at its end"
 
 
-@each_plan
-def test_a_session_sets_exercises_that_exist(name):
-    asked = {
-        number
-        for path in CHAPTERS
-        for number, *_ in EXERCISE.findall(prose(path))
-    }
-    for title, *_, text in sessions(name):
-        chosen = SET.findall(text)
-        assert chosen, title
-        for chapter, number, *anchor in chosen:
-            assert [chapter, number] == anchor
-            assert f"{chapter}.{number}" in asked, title
-        for part in ("Goals", "What usually goes wrong", "To discuss"):
-            assert f"\n{part}\n:   " in text, title
+def test_every_chapter_has_a_guide_and_no_other_does():
+    files = sorted((ROOT / "book/teach/chapters").iterdir())
+    assert files == [guide_file(path) for path in CHAPTERS]

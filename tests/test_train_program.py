@@ -1,6 +1,5 @@
 """The program ``python -m vitedu.train``, in one process."""
 
-import io
 import json
 import runpy
 import sys
@@ -52,29 +51,6 @@ def test_it_prints_an_epoch_a_line(capsys):
     assert 0 <= lines[1]["accuracy"] <= 1
 
 
-class Pipe(io.StringIO):
-    """Standard output, and what a reader at its end has received."""
-
-    received = ""
-
-    def flush(self):
-        self.received = self.getvalue()
-
-
-def test_a_line_can_be_read_as_soon_as_its_epoch_ends(monkeypatch):
-    pipe, lines = Pipe(), []
-
-    def accuracy(*args):
-        lines.append(pipe.received.count("\n"))
-        return 0.5
-
-    monkeypatch.setattr(sys, "stdout", pipe)
-    monkeypatch.setattr(train, "accuracy", accuracy)
-    train.main([*FAST, "--num-epochs", "3"])
-    assert lines == [0, 1, 2]
-    assert pipe.received.count("\n") == 3
-
-
 def test_a_run_that_goes_on_prints_the_rest(capsys, tmp_path, monkeypatch):
     path, accuracy, seen = tmp_path / "state", train.accuracy, []
 
@@ -92,14 +68,6 @@ def test_a_run_that_goes_on_prints_the_rest(capsys, tmp_path, monkeypatch):
     rest = run(capsys, "--checkpoint", str(path))
     assert [line["epoch"] for line in (*first, *rest)] == [1, 2]
     assert [*first, *rest] == whole
-
-
-def test_the_seed_decides(capsys):
-    first, again, other = (
-        run(capsys, "--seed", seed, "--dropout", "0.1") for seed in "001"
-    )
-    assert first == again
-    assert first != other
 
 
 def test_options_reach_what_they_are_for(capsys, tmp_path, monkeypatch):
@@ -125,15 +93,6 @@ def test_options_reach_what_they_are_for(capsys, tmp_path, monkeypatch):
     assert "model.blocks.3.attn.qkv.weight" in tensors
     assert len(lines) == 2
     assert run(capsys, *args) == []
-
-
-def test_it_trains_modern_blocks(capsys, tmp_path):
-    path = tmp_path / "model.safetensors"
-    lines = run(capsys, "--modern", "--num-epochs", "6", "--out", str(path))
-    assert lines[-1]["loss"] < lines[0]["loss"]
-    model = load_vit(path, config_of(path))
-    assert model.config == ViTConfig.modern(drop_path=0.0)
-    assert model.class_names == tuple("0123456789")
 
 
 def test_it_translates(capsys, monkeypatch):
@@ -268,41 +227,6 @@ def test_a_picture_is_predicted_as_it_was_trained(capsys, pictures, trained):
     expected = model(image[None])[0].softmax(-1)
     for name, share in zip(model.class_names, expected, strict=True):
         assert found[name] == pytest.approx(share.item())
-
-
-def test_the_last_blocks_learn_alone(capsys, pictures, trained):
-    args = ["--image-size", "8", "--train", "last", "--last-blocks", "2"]
-    lines, model = tune(capsys, pictures, trained, *args)
-    assert [line["epoch"] for line in lines] == [1, 2]
-    found = moved(model, trained)
-    still = {"cls_token", "pos_embed.weight", "patch_embed.proj", "blocks.0"}
-    assert {name for name in found if found[name] == 0} == still
-    assert found.keys() - still == {
-        *("blocks.1", "blocks.2", "norm.weight", "norm.bias")
-    }
-
-
-@pytest.mark.parametrize("decay", ["0.1", None])
-def test_everything_learns_the_more_slowly_the_deeper(
-    capsys, tmp_path, pictures, trained, decay
-):
-    args = ["--image-size", "8", "--train", "all"]
-    args += ["--checkpoint", str(tmp_path / "state")]
-    args += [] if decay is None else ["--layer-decay", decay]
-    _, model = tune(capsys, pictures, trained, *args)
-    found = moved(model, trained)
-    ratio = found["patch_embed.proj"] / found["blocks.2"]
-    if decay is not None:
-        assert 0 < ratio < 0.1**3 * 3
-    facts = read_checkpoint(tmp_path / "state")[1]
-    assert facts["run"]["config.layer_decay"] == (decay or "0.75")
-
-
-def test_a_network_can_be_cut(capsys, pictures, trained):
-    args = ["--image-size", "8", "--blocks", "1"]
-    _, model = tune(capsys, pictures, trained, *args)
-    assert model.config.num_layers == 1
-    assert set(moved(model, trained).values()) == {0}
 
 
 @needs_file
@@ -459,31 +383,6 @@ def test_it_says_what_is_wrong(capsys, tmp_path, machine):
     assert refused(capsys, "--learning-rate", "nan").startswith(
         "error: learning_rate must be finite"
     )
-
-
-def test_it_refuses_the_checkpoint_of_another_config(capsys, tmp_path):
-    path = tmp_path / "state"
-    run(capsys, "--checkpoint", str(path))
-    message = refused(capsys, "--checkpoint", str(path), *RECIPE)
-    assert message.startswith(
-        "error: model, loader and config must be those of the checkpoint "
-        f"{path}: config.learning_rate is 0.004 there, got 0.002"
-    )
-
-
-def test_it_says_so_of_an_unknown_option(capsys):
-    with pytest.raises(SystemExit) as error:
-        train.main(["--optimizer", "sgd"])
-    assert error.value.code == 2
-    assert "--optimizer" in capsys.readouterr().err
-
-
-def test_other_processes_keep_silent(capsys, monkeypatch):
-    monkeypatch.setenv("RANK", "1")
-    with pytest.raises(SystemExit) as error:
-        train.main(["--device", "gpu"])
-    assert error.value.code == 2
-    assert capsys.readouterr() == ("", "")
 
 
 def test_it_explains_itself(capsys, monkeypatch):

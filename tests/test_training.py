@@ -1,16 +1,11 @@
 """Training: it learns, it measures, it resumes exactly."""
 
-import math
-
 import pytest
 import torch
 from helpers import refuses
 from small_runs import (
-    CONFIG,
     TRANSLATION,
-    evaluator,
     linear_problem,
-    make_loader,
     make_model,
     translation,
 )
@@ -18,13 +13,12 @@ from torch import nn
 from torch.utils.data import (
     DataLoader,
     IterableDataset,
-    TensorDataset,
 )
 
 from vitedu.config import TrainConfig, TransformerConfig
 from vitedu.data.digits import batches, digits
 from vitedu.training.checkpoints import read_checkpoint
-from vitedu.training.loop import History, accuracy, fit
+from vitedu.training.loop import accuracy, fit
 from vitedu.training.parameter_groups import parameter_groups
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
@@ -45,20 +39,6 @@ def test_it_learns_real_digits(data):
     assert history.loss[-1] < 0.5
     assert history.loss == sorted(history.loss, reverse=True)
     assert accuracy(model, data.test_images, data.test_labels) > 0.8
-
-
-def test_history_holds_one_entry_per_epoch(data):
-    history = fit(
-        make_model(), make_loader(data), CONFIG, evaluate=evaluator(data)
-    )
-    assert history.num_epochs == 4
-    assert [len(x) for x in (history.loss, history.learning_rate)] == [4, 4]
-    assert list(history.metrics) == ["accuracy"]
-    assert len(history.metrics["accuracy"]) == 4
-    rates = history.learning_rate
-    assert max(rates) <= 3e-3
-    assert rates[-1] < 1e-6
-    assert rates[0] > rates[1] > rates[2] > rates[3]
 
 
 @pytest.mark.parametrize("fields", [{}, {"decay_all": True}])
@@ -129,66 +109,6 @@ def decayed(model, *batch, **fields):
     return {name for name in shrunk if shrunk[name]}
 
 
-def test_probabilities_are_targets_too():
-    """Those of one class each are its number; others, an entropy."""
-    config = TrainConfig(num_epochs=11, label_smoothing=0.2, accumulation=2)
-    model, loader, inputs, targets = linear_problem()
-    twin, *_ = linear_problem()
-    mixed = nn.functional.one_hot(targets, 3).double()
-    pairs = DataLoader(TensorDataset(inputs, mixed), batch_size=7)
-    expected, found = fit(model, loader, config), fit(twin, pairs, config)
-    assert found.loss == pytest.approx(expected.loss, rel=1e-12)
-    torch.testing.assert_close(twin.weight, model.weight, rtol=0, atol=1e-12)
-    mixed = 0.3 * mixed + 0.7 * mixed.roll(1, 0)
-    log_p = twin(inputs).log_softmax(dim=-1)
-    loss = -(mixed * log_p).sum(dim=-1).mean().item()
-    pairs = DataLoader(TensorDataset(inputs, mixed.float()), batch_size=7)
-    config = TrainConfig(num_epochs=1, warmup=0.99, learning_rate=1e-30)
-    pairs = DataLoader(TensorDataset(inputs, mixed.float()), batch_size=2)
-    assert fit(twin, pairs, config).loss == [pytest.approx(loss, rel=1e-6)]
-
-
-@pytest.mark.parametrize(
-    ("probabilities", "pad_id", "error", "message"),
-    [
-        (
-            [[0.5, 0.5, 0.5]],
-            None,
-            ValueError,
-            "targets must be at least 0 and add up to 1 if they are "
-            "probabilities, got a lowest of 0.5 and sums from 1.5 to 1.5",
-        ),
-        (
-            [[-0.5, 0.5, 1.0]],
-            None,
-            ValueError,
-            "got a lowest of -0.5 and sums from 1 to 1",
-        ),
-        (
-            [[0.5, 0.5]],
-            None,
-            ValueError,
-            "targets must have the axes of the logits, (1, 3), got (1, 2)",
-        ),
-        (
-            [[1.0, 0.0, 0.0]],
-            0,
-            TypeError,
-            "targets must be integers where the config has a pad_id, got "
-            "torch.float32",
-        ),
-    ],
-)
-def test_targets_that_are_no_probabilities(
-    probabilities, pad_id, error, message
-):
-    batch = torch.ones(1, 5).double(), torch.tensor(probabilities)
-    loader = DataLoader([batch], batch_size=None)
-    config = TrainConfig(num_epochs=11, pad_id=pad_id)
-    with refuses(error, message):
-        fit(linear_problem()[0], loader, config)
-
-
 LAYERS = {
     "cls_token": 3,
     "pos_embed.weight": 3,
@@ -238,15 +158,6 @@ def test_layers_far_from_the_head_learn_slowly():
         assert slow == pytest.approx(fastest * 0.5**layer, rel=0.01), name
 
 
-def test_layers_differ_only_in_what_has_blocks():
-    model, loader, *_ = linear_problem()
-    with refuses(
-        ValueError,
-        "layer_decay must be 1 for a model without blocks, got a Linear",
-    ):
-        fit(model, loader, TrainConfig(num_epochs=11, layer_decay=0.9))
-
-
 BLOCK = {"attn.qkv", "attn.proj", "mlp.fc1", "mlp.fc2"}
 
 
@@ -263,23 +174,6 @@ def test_weights_of_maps_decay_in_a_vision_transformer():
     everything = {name for name, _ in model.named_parameters()}
     assert decayed(model, *batch, decay_all=True) == everything
     assert decayed(model, *batch, weight_decay=0.0) == set()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"distilled": True},
-        {"pool": "mean"},
-        {"positions": "sinusoidal"},
-        {"pool": "mean", "positions": "none"},
-    ],
-)
-def test_a_vision_transformer_names_what_is_spared(changes):
-    """Of what has two axes or more; others it does not have to name."""
-    model = make_model(num_layers=1, **changes)
-    names = {name for name, p in model.named_parameters() if p.ndim > 1}
-    batch = torch.ones(3, 1, 8, 8), torch.tensor([0, 1, 2])
-    assert model.no_weight_decay() == names - decayed(model, *batch)
 
 
 def test_weights_of_maps_decay_in_a_transformer():
@@ -306,32 +200,6 @@ def test_weights_of_maps_decay_in_a_transformer():
     assert not [name for name in found if "norm" in name or "bias" in name]
 
 
-def test_the_loss_of_an_epoch_is_a_mean_over_samples():
-    """A last smaller batch counts by its size, not as a whole batch."""
-    model, _, inputs, targets = linear_problem()
-    loader = DataLoader(TensorDataset(inputs, targets), batch_size=5)
-    config = TrainConfig(num_epochs=1, learning_rate=1e-30, warmup=0.9)
-    with torch.no_grad():
-        expected = nn.functional.cross_entropy(model(inputs), targets)
-    history = fit(model, loader, config)
-    assert history.loss == pytest.approx([expected.item()])
-
-
-def test_evaluate_sees_evaluation_mode_and_no_gradients(data):
-    seen = []
-
-    def evaluate(model):
-        seen.append((model.training, torch.is_grad_enabled()))
-        return {}
-
-    modes = []
-    model = make_model()
-    model.register_forward_pre_hook(lambda m, _: modes.append(m.training))
-    fit(model, make_loader(data), CONFIG, evaluate=evaluate)
-    assert seen == [(False, False)] * 4
-    assert modes == [True] * 16
-
-
 def test_it_leaves_the_model_in_evaluation_mode(tmp_path):
     path = tmp_path / "state"
     for _ in ("trained", "loaded"):
@@ -339,18 +207,6 @@ def test_it_leaves_the_model_in_evaluation_mode(tmp_path):
         model.train()
         fit(model, loader, TrainConfig(num_epochs=11), checkpoint=path)
         assert not model.training
-
-
-def test_metrics_may_be_tensors(data, tmp_path):
-    history = fit(
-        make_model(),
-        make_loader(data),
-        CONFIG,
-        evaluate=lambda model: {"one": torch.tensor(1.0)},
-        checkpoint=tmp_path / "state",
-    )
-    assert history.metrics == {"one": [1.0] * 4}
-    assert type(history.metrics["one"][0]) is float
 
 
 def test_padding_does_not_count_in_loss_and_steps():
@@ -463,34 +319,6 @@ def test_fit_refuses_a_batch(batch, error, message):
         fit(nn.Linear(5, 3), loader, TrainConfig(num_epochs=11))
 
 
-def test_two_outputs_are_refused(data):
-    with refuses(
-        TypeError,
-        "model must return one tensor of logits, got tuple; the two outputs "
-        "of a distilled ViT need a loop of their own",
-    ):
-        fit(make_model(distilled=True), make_loader(data), CONFIG)
-
-
-def test_labels_of_fewer_bits_train_as_those_of_64():
-    found = []
-    for dtype in (torch.int64, torch.int32, torch.uint8):
-        model, _, inputs, targets = linear_problem()
-        data = TensorDataset(inputs, targets.to(dtype))
-        loader = DataLoader(data, batch_size=7)
-        fit(model, loader, TrainConfig(num_epochs=11, learning_rate=0.1))
-        found.append(model.weight)
-    start = linear_problem()[0].weight
-    assert not torch.equal(found[0], start)
-    assert torch.equal(found[0], found[1])
-    assert torch.equal(found[0], found[2])
-
-
-def test_the_largest_seed_of_a_generator(data):
-    images, labels = data.train_images[:4], data.train_labels[:4]
-    batches(images, labels, batch_size=2, seed=2**64 - 1)
-
-
 def test_a_function_hears_of_every_epoch_before_it_is_written(tmp_path):
     path, heard = tmp_path / "state", []
     model, loader, *_ = linear_problem()
@@ -511,19 +339,6 @@ def test_a_function_hears_of_every_epoch_before_it_is_written(tmp_path):
     assert heard == [(n, n - 1, *[1.0] * n) for n in range(1, 12)]
 
 
-def test_progress_is_shown_when_asked_for(capsys):
-    for progress in (False, True):
-        model, loader, *_ = linear_problem()
-        fit(model, loader, TrainConfig(num_epochs=11), progress=progress)
-        assert ("loss=" in capsys.readouterr().err) == progress
-
-
-def test_history_starts_empty_and_apart():
-    first, second = History(), History()
-    first.loss.append(1.0)
-    assert (first.num_epochs, second.num_epochs) == (1, 0)
-
-
 class FirstPixel(nn.Module):
     """Answers with class 1 where the first number is above 0."""
 
@@ -539,18 +354,3 @@ def test_accuracy(batch_size):
     targets = torch.tensor([1, 0, 0, 0, 1])
     found = accuracy(FirstPixel(), inputs, targets, batch_size=batch_size)
     assert found == 0.8
-
-
-@pytest.mark.parametrize(
-    ("inputs", "message"),
-    [
-        (torch.ones(0, 1), "samples, at least 1, got 0 and 0"),
-        (torch.tensor([[math.nan], [1], [1]]), "as logits, got nan"),
-        (torch.tensor([[1], [1], [math.nan]]), "as logits, got nan"),
-        (torch.ones(3, 3, 1), "logits but the last, (2, 3), got (2,)"),
-    ],
-)
-def test_accuracy_refuses(inputs, message):
-    targets = torch.zeros(len(inputs), dtype=torch.int64)
-    with refuses(ValueError, message):
-        accuracy(nn.Identity(), inputs, targets, batch_size=2)

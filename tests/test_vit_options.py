@@ -1,8 +1,5 @@
 """Every option of the Vision Transformer, alone and together."""
 
-import copy
-import itertools
-import pickle
 import random
 
 import pytest
@@ -53,7 +50,6 @@ OPTIONS = {
     "num_registers": (0, 2),
     "layer_scale": (None, 0.1),
 }
-each_pool = pytest.mark.parametrize("pool", POOLS)
 each_mask = pytest.mark.parametrize("mask", [None, MASK], ids=["all", "some"])
 
 
@@ -168,23 +164,6 @@ def classify_by_hand(model, image, real):
     return torch.cat(outs) if model.training else sum(outs) / len(outs)
 
 
-def test_the_combinations_hold_every_pair_of_options():
-    found = {
-        pair
-        for options, *_ in COMBINATIONS
-        for pair in itertools.combinations(options.items(), 2)
-    }
-    missing = {
-        ((a, x), (b, y))
-        for a, b in itertools.combinations(OPTIONS, 2)
-        for x, y in itertools.product(OPTIONS[a], OPTIONS[b])
-    } - found
-    assert missing == {
-        *((("pool", pool), ("distilled", True)) for pool in POOLS[1:]),
-        (("distilled", True), ("representation_size", 5)),
-    }
-
-
 def compare_with_hand(model, mask):
     """Compare logits and gradients, and let each parameter get one.
 
@@ -224,51 +203,3 @@ def test_a_new_head_stands_on_the_old_trunk(options, mask, training):
     compare_with_hand(model, mask)
     assert joined(model)(IMAGES).shape[1] in (5, 10)
     assert {module.training for module in model.modules()} == {training}
-
-
-def test_the_head_goes_and_comes_again():
-    model = make()
-    read = model.pool(model.forward_features(IMAGES))
-    model.reset_head(0)
-    assert torch.equal(model(IMAGES), read)
-    model.reset_head(7)
-    assert model.config == ViTConfig(**CONFIG)
-    assert torch.equal(model(IMAGES), torch.zeros(3, 7).double())
-    with torch.device("meta"):
-        model.reset_head(2)
-        empty = VisionTransformer(model.config).half()
-    assert torch.equal(model(IMAGES), torch.zeros(3, 2).double())
-    empty.reset_head(3)
-    kinds = {(p.device.type, p.dtype) for p in empty.parameters()}
-    assert kinds == {("meta", torch.float16)}
-
-
-@pytest.mark.parametrize("positions", OPTIONS["positions"])
-@each_pool
-@each_mask
-@pytest.mark.parametrize("automatic", [False, True])
-def test_half_precision(positions, pool, mask, automatic):
-    model = make(positions=positions, pool=pool).float()
-    expected = model(IMAGES.float(), mask)
-    if automatic:
-        with torch.autocast("cpu", torch.bfloat16):
-            found = model(IMAGES.float(), mask)
-    else:
-        found = model.bfloat16()(IMAGES.bfloat16(), mask)
-    assert found.dtype == torch.bfloat16
-    scale = expected.abs().max().item()
-    assert_all_close((found.float(),), (expected,), 0.1 * scale)
-
-
-@pytest.mark.parametrize("positions", OPTIONS["positions"])
-def test_copies_and_the_meta_device(positions):
-    options = {"positions": positions, "distilled": True, "patch_norm": True}
-    model = make(**options)
-    expected = joined(model)(IMAGES)
-    for copied in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert torch.equal(joined(copied)(IMAGES), expected)
-    with torch.device("meta"):
-        empty = VisionTransformer(model.config).double()
-    assert all(p.is_meta for p in empty.parameters())
-    empty.to_empty(device="cpu").load_state_dict(model.state_dict())
-    assert torch.equal(joined(empty)(IMAGES), expected)

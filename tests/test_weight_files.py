@@ -71,12 +71,6 @@ def test_numbers_are_read_into_the_default_precision(path, kind, dtype):
         assert np.array_equal(tensor.numpy(), arrays[name].astype(np.float32))
 
 
-def test_brain_floats_are_read(path):
-    half = draw(5, 7).bfloat16()
-    save_file({"cls": half}, path)
-    assert torch.equal(read(path)["cls"][1], half.float())
-
-
 @pytest.mark.parametrize("dtype", [">f4", "<f4"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_any_order_of_bytes_and_axes_is_read(path, dtype, order):
@@ -119,25 +113,6 @@ def test_arrays_of_objects_are_refused_unread(path):
     assert not trap.path.exists()
 
 
-@pytest.mark.parametrize(
-    "dtype", ["int64", "uint8", "bool", "complex64", "longdouble", "U3", "V2"]
-)
-def test_npz_with_other_numbers(path, dtype):
-    write(path, "npz", {"cls": np.zeros(3, dtype=dtype)})
-    found = str(np.dtype(dtype))
-    with refuses(ValueError, f"got {path} with cls of dtype {found}"):
-        read(path)
-
-
-@pytest.mark.parametrize(
-    "dtype", [torch.int64, torch.bool, torch.float8_e4m3fn]
-)
-def test_safetensors_with_other_numbers(path, dtype):
-    save_file({"cls": torch.zeros(3).to(dtype)}, path)
-    with refuses(ValueError, f"got {path} with cls of dtype"):
-        read(path)
-
-
 @each_kind
 @pytest.mark.parametrize("number", [np.nan, np.inf, 1e300])
 def test_numbers_that_are_not_finite(path, kind, number):
@@ -177,12 +152,6 @@ def test_an_array_that_lies_costs_nothing(path, content):
     assert peak < 10_000_000
 
 
-def test_other_ways_to_pack_are_refused(path):
-    put(path, npy(claims("(2,)").encode(), bytes(8)), zipfile.ZIP_BZIP2)
-    with refuses(ValueError, "cls is packed in a foreign way"):
-        read(path)
-
-
 @pytest.mark.parametrize(
     "header",
     [
@@ -199,19 +168,6 @@ def test_a_safetensors_header_that_lies(path, header):
     text = header.encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(8))
     with refuses(ValueError, f"got {path}: "):
-        read(path)
-
-
-def test_a_header_longer_than_the_file(path):
-    path.write_bytes(struct.pack("<Q", 2**62) + b"{}")
-    with refuses(ValueError, f"got {path}: "):
-        read(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"<html>", b"PK\x03\x04", b"{" * 9])
-def test_something_else_altogether(path, content):
-    path.write_bytes(content)
-    with refuses(ValueError, "path must be a"):
         read(path)
 
 
