@@ -67,9 +67,9 @@ test: $(VENV)/.installed-dev ## run every test; what has not changed is not exec
 	$(BIN)/python -m tools.site_in zh
 	$(PYTEST) --dist worksteal tests/site
 
-soak: book $(VENV)/.installed-dev ## run the long tests, write their result down
+soak: book $(VENV)/.installed-dev ## run the tests that take long, every mutant among them
 	$(BIN)/python -m tools.ensure_browser
-	$(BIN)/python -m tools.soak
+	$(PYTEST) --dist loadfile -m "soak or mutants" tests
 
 mutants: $(VENV)/.installed-dev ## make each mistake in the library, see it noticed
 	$(BIN)/pytest -m mutants tests/test_mutants.py
