@@ -60,10 +60,9 @@ def test_it_moves_at_once_until_it_is_paused(show):
     page.get_by_role("button", name="Play").click()
     expect_moving(page, explorer)
     # No slider moves by itself once it is reached; no length is a tie.
-    length = page.get_by_label("length of the query")
-    length.focus()
+    page.get_by_label("direction of the query").focus()
     expect(explorer).to_have_attribute("data-playing", "false")
-    length.press("Home")
+    page.get_by_label("length of the query").press("Home")
     expect(page.locator(".vitedu-reading")).to_contain_text(
         "All keys get the same weight (0.14)."
     )
