@@ -71,11 +71,7 @@ def is_chapter(name: str) -> bool:
 
 
 def surround(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
+    app: Sphinx, pagename: str, _: str, context: dict[str, Any], *rest: Any
 ) -> None:
     """Give the templates the parts of the book and the kind of the page."""
     context["parts"] = parts_of(app)

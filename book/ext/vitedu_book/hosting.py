@@ -109,11 +109,7 @@ def forget_sources(app: Sphinx) -> None:
 
 
 def add_policy(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
+    app: Sphinx, pagename: str, _: str, context: dict[str, Any], *rest: Any
 ) -> None:
     """Put the policy for scripts into a page that has an address."""
     if tag := policy_tag(app, pagename):

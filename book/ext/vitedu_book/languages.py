@@ -150,11 +150,7 @@ def translations(app: Sphinx) -> list[str]:
 
 
 def lead_over(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
+    app: Sphinx, pagename: str, _: str, context: dict[str, Any], *rest: Any
 ) -> None:
     """Give the templates the same page in other languages."""
     here = folder_of(app.config)

@@ -25,11 +25,7 @@ def setup(app: Sphinx) -> None:
 
 
 def add_network(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
+    app: Sphinx, pagename: str, _: str, context: dict[str, Any], *rest: Any
 ) -> None:
     """Put what the widgets of a page name into the site."""
     bodies = [

@@ -29,11 +29,7 @@ def setup(app: Sphinx) -> None:
 
 
 def move_state(
-    app: Sphinx,
-    pagename: str,
-    templatename: str,
-    context: dict[str, Any],
-    doctree: Any,
+    app: Sphinx, pagename: str, _: str, context: dict[str, Any], *rest: Any
 ) -> None:
     """Replace the state in the page by the host, and the state's address.
 

@@ -29,11 +29,7 @@ def change_text(
     """Let a function change the HTML of every page before it is written."""
 
     def write(
-        app: Sphinx,
-        pagename: str,
-        templatename: str,
-        context: dict[str, Any],
-        doctree: nodes.document | None,
+        app: Sphinx, pagename: str, _: str, context: dict[str, Any], *rest: Any
     ) -> None:
         if "body" in context:
             context["body"] = change(app, context["body"])
