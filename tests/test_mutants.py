@@ -63,7 +63,10 @@ FUSED = (
     "F.scaled_dot_product_attention("
     "q, k, v, attn_mask={mask}, dropout_p=dropout, scale={scale})"
 )
-OWN_ATTENTION = "_attend(q, k, v, {mask}, self.scale, dropout, record)"
+OWN_ATTENTION = (
+    "scaled_dot_product_attention("
+    "q, k, v, {mask}, scale=self.scale, dropout=dropout, record=record)"
+)
 DECODE = (
     "self.decoder(self.tgt_embed(tgt[:, start:], start), memory,"
     " past & padding_mask(tgt, self.config.tgt_pad_id), {mask}, cache)"

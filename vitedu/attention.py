@@ -88,18 +88,6 @@ def scaled_dot_product_attention(
     _check(q, k, v, mask, scale)
     require.rate("dropout", dropout)
     require.function("record", record, optional=True)
-    return _attend(q, k, v, mask, scale, dropout, record)
-
-
-def _attend(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    scale: float | None,
-    dropout: float,
-    record: Callable[[Tensor], None] | None,
-) -> Tensor:
     small = q.device.type == "cpu" and q.shape[2] * k.shape[2] <= _SMALL_MAP
     if small or record is not None:
         weights = _weights(q, k, mask, scale)
@@ -363,13 +351,12 @@ class MultiHeadAttention(nn.Module):
                 )
             q = self._project_q(x)
             k, v = self._read(memory, cache)
-        if mask is not None:
-            # Of another kind it might be added, or fit the wrong axes.
-            check_mask(mask, *q.shape[:3], k.shape[2])
         dropout = self.attention_dropout if self.training else 0.0
         record = _one_recorder(self._recorders)
         k, v = self._for_all_queries(k), self._for_all_queries(v)
-        heads = _attend(q, k, v, mask, self.scale, dropout, record)
+        heads = scaled_dot_product_attention(
+            q, k, v, mask, scale=self.scale, dropout=dropout, record=record
+        )
         merged = rearrange(heads, "b heads n d -> b n (heads d)")
         return self.proj_drop(self.proj(merged))
 
