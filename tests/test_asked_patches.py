@@ -128,6 +128,7 @@ def test_a_page_reads_what_the_library_finds(kind, name, second):
     expect_answers(asked(), kind, model, name, second, [*range(64)])
 
 
+@pytest.mark.soak
 @needs_file
 def test_a_page_reads_what_the_trained_network_finds():
     trained = pretrained_vit()

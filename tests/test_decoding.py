@@ -168,8 +168,8 @@ def assert_found(found, sentence, expected):
 def test_a_wide_beam_finds_the_best_of_all_sequences(max_len):
     sequences = list(all_sequences(max_len))
     wide_enough = {1: 4, 2: 4, 4: 36}[max_len]
-    for seed, size in itertools.product(range(4), (wide_enough, None)):
-        model, size = make(seed), size or len(sequences)
+    for seed, size in ((0, wide_enough), (1, len(sequences))):
+        model = make(seed)
         scored = [
             list(zip(sequences, log_probs(model, row, sequences), strict=True))
             for row in SRC
@@ -184,7 +184,7 @@ def test_a_wide_beam_finds_the_best_of_all_sequences(max_len):
 @each_variant
 def test_a_narrow_beam_finds_what_a_plain_one_finds(index):
     stopped = set()
-    for seed, size in itertools.product((6, 7), (1, 2, 5)):
+    for seed, size in itertools.product((6, 7), (1, 5)):
         model = make(seed, **VARIANTS[index])
         done = [plain_beam(model, row, size, 7) for row in SRC]
         for alpha in ALPHAS:

@@ -18,7 +18,7 @@ from vitedu.config import TransformerConfig
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
-MANY = settings(PROPERTY, max_examples=100)
+MANY = settings(PROPERTY, max_examples=40)
 RATES = {
     "dropout": st.sampled_from([0.0, 0.1]),
     "activation_dropout": st.sampled_from([None, 0.0, 0.2]),

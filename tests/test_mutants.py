@@ -7,6 +7,7 @@ unchanged copy.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -741,10 +742,13 @@ def test_the_oracles_pass_without_a_mistake(answers):
     assert answers[None] is None
 
 
-def test_the_places_of_the_mistakes_are_there_once(root):
+def test_the_place_and_the_tests_of_each_mistake_are_there(root):
     for mutant in MUTANTS:
         code = source(root, mutant).read_text(encoding="utf-8")
         mutated(code, mutant.old, mutant.new)
+        file, word = mutant.tests.split(": ")
+        tests = (root / f"tests/test_{file}.py").read_text(encoding="utf-8")
+        assert re.search(rf"def \w*{word}", tests), mutant.tests
 
 
 @pytest.mark.soak
