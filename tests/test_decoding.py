@@ -11,11 +11,7 @@ from helpers import assert_all_close, refuses
 from torch import nn
 
 from vitedu.config import TransformerConfig
-from vitedu.decoding.search import (
-    beam_search,
-    greedy_search,
-    sample_tokens,
-)
+from vitedu.decoding.search import beam_search, greedy_search, sample_tokens
 from vitedu.transformer import Transformer
 
 # Five tokens to come next: the end and three others, one of them the
@@ -286,8 +282,7 @@ def test_samples_are_as_frequent_as_the_model_says(temperature, top_k):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"temperature": 1e-9}, {"temperature": 1e-320}, {"top_k": 1}],
+    "options", [{"temperature": 1e-9}, {"temperature": 1e-320}, {"top_k": 1}]
 )
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_the_coldest_sample_is_the_greedy_one(options, dtype):

@@ -9,10 +9,7 @@ from hypothesis import strategies as st
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from vitedu import attention
-from vitedu.analysis.memory import (
-    activation_bytes,
-    kv_cache_bytes,
-)
+from vitedu.analysis.memory import activation_bytes, kv_cache_bytes
 from vitedu.cache import DecoderCache
 from vitedu.config import TransformerConfig
 from vitedu.transformer import Transformer

@@ -412,13 +412,7 @@ MUTANTS = [
         "learned(learned(tokens))",
         VARIANTS,
     ),
-    Mutant(
-        "position not added",
-        "vit",
-        "learned(tokens)",
-        "tokens",
-        VARIANTS,
-    ),
+    Mutant("position not added", "vit", "learned(tokens)", "tokens", VARIANTS),
     Mutant(
         "the grid of positions stretched the other way",
         "positions",
@@ -433,13 +427,7 @@ MUTANTS = [
         "torch.cat([patches, *prefix], dim=1)",
         VARIANTS,
     ),
-    Mutant(
-        "final norm left out",
-        "vit",
-        "self.norm(x)",
-        "x",
-        VARIANTS,
-    ),
+    Mutant("final norm left out", "vit", "self.norm(x)", "x", VARIANTS),
     Mutant(
         "mean over the class token, too",
         "vit",
@@ -462,11 +450,7 @@ MUTANTS = [
         HF_MASK,
     ),
     Mutant(
-        "learned factors left out",
-        "layers",
-        "x * self.gamma",
-        "x",
-        HF_DINOV2,
+        "learned factors left out", "layers", "x * self.gamma", "x", HF_DINOV2
     ),
     Mutant(
         "registers before the class token",

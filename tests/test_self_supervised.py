@@ -18,9 +18,7 @@ from vitedu.data.captions import (
 )
 from vitedu.data.digits import digits
 from vitedu.patches import patchify
-from vitedu.training.contrastive import (
-    ImagesAndCaptions,
-)
+from vitedu.training.contrastive import ImagesAndCaptions
 from vitedu.training.descent import minimise
 from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
 from vitedu.training.self_distillation import GroupHead, SelfDistillation
