@@ -31,10 +31,7 @@ class Stopped(Exception):
 def join(task, number: int, count: int, store: Path, *args):
     """Do a task as process `number` of `count`; return result or error."""
     dist.init_process_group(
-        "gloo",
-        init_method=store.as_uri(),
-        rank=number,
-        world_size=count,
+        "gloo", init_method=store.as_uri(), rank=number, world_size=count
     )
     try:
         # One that stops at once would fail the others while they connect.
@@ -145,11 +142,7 @@ def classify(
     model = VisionTransformer(ViTConfig.digits(dropout=0.1, **sizes))
     images = torch.rand(35, 1, 8, 8, generator=torch.Generator())
     loader = batches(
-        images,
-        torch.arange(35) % 10,
-        batch_size=7,
-        seed=0,
-        augment=Augment(),
+        images, torch.arange(35) % 10, batch_size=7, seed=0, augment=Augment()
     )
     torch.rand(seed, generator=loader.generator)
     parts = []

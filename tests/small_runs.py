@@ -4,10 +4,7 @@ import torch
 from distributed_tasks import translator
 from helpers import draw
 from torch import nn
-from torch.utils.data import (
-    DataLoader,
-    TensorDataset,
-)
+from torch.utils.data import DataLoader, TensorDataset
 
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data.digits import Augment, batches

@@ -17,11 +17,7 @@ from zoo_file import needs_file
 from vitedu.analysis.attention_maps import capture_attention
 from vitedu.book.asked_patches import asked_patches
 from vitedu.config import ViTConfig
-from vitedu.data.photographs import (
-    IMAGENET,
-    photograph,
-    preprocess,
-)
+from vitedu.data.photographs import IMAGENET, photograph, preprocess
 from vitedu.pretrained.zoo import pretrained_vit
 from vitedu.vit import VisionTransformer
 
@@ -128,6 +124,7 @@ def test_a_page_reads_what_the_library_finds(kind, name, second):
     expect_answers(asked(), kind, model, name, second, [*range(64)])
 
 
+@pytest.mark.soak
 @needs_file
 def test_a_page_reads_what_the_trained_network_finds():
     trained = pretrained_vit()

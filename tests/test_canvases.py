@@ -30,6 +30,13 @@ def windows(images, side):
     return images.unfold(-2, side, 1).unfold(-2, side, 1).flatten(-2)
 
 
+def distances(rows, others):
+    # The default takes differences of large squares: too coarse.
+    return torch.cdist(
+        rows, others, compute_mode="donot_use_mm_for_euclid_dist"
+    )
+
+
 def whole_digits(image, part, side):
     """Find the digits of a part on an image: (label, row, column) each."""
     large, labels = enlarged(part, side)

@@ -11,10 +11,7 @@ import torch
 from helpers import draw, refuses
 from safetensors.torch import save_file
 
-from vitedu.training.checkpoints import (
-    read_checkpoint,
-    write_checkpoint,
-)
+from vitedu.training.checkpoints import read_checkpoint, write_checkpoint
 
 TENSORS = {
     "weight": draw(5, 7),

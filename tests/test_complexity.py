@@ -10,10 +10,7 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from vitedu.analysis.complexity import (
-    layer_flops,
-    receptive_field,
-)
+from vitedu.analysis.complexity import layer_flops, receptive_field
 from vitedu.attention import MultiHeadAttention, scaled_dot_product_attention
 
 D = 12

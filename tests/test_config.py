@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, asdict
 import pytest
 from helpers import refuses
 
-from vitedu.config import TrainConfig, ViTConfig
+from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.layers import swiglu_width
 
 # d_model, num_layers, num_heads, d_ff, patch_size
@@ -67,3 +67,45 @@ def test_a_pair_may_come_as_a_list_and_is_a_pair_then():
     config = ViTConfig(image_size=[32, 48], patch_size=[8, 16])
     assert config == ViTConfig(image_size=(32, 48), patch_size=(8, 16))
     assert hash(config) == hash(ViTConfig(**asdict(config)))
+
+
+B16, BASE = ViTConfig.b16, TransformerConfig.base
+
+
+@pytest.mark.parametrize(
+    ("make", "changes", "message"),
+    [
+        (B16, {"num_heads": 5}, "d_model must be divisible by num_heads"),
+        (B16, {"num_kv_heads": 5}, "num_heads must be divisible by num_kv_"),
+        (B16, {"image_size": (224, 225)}, "image_size must be divisible by"),
+        (B16, {"distilled": True, "pool": "mean"}, "distilled needs pool="),
+        (
+            B16,
+            {"distilled": True, "representation_size": 7},
+            "representation_size must be None if distilled",
+        ),
+        (
+            B16,
+            {"any_image_size": True, "positions": "sinusoidal"},
+            "positions must be 'learned', 'rotary' or 'none' with any_image_",
+        ),
+        (
+            B16,
+            {"positions": "rotary", "head_dim": 6},
+            "positions must be others than 'rotary'",
+        ),
+        (B16, {"parallel": True, "norm_first": False}, "parallel needs norm"),
+        (BASE, {"src_pad_id": 37_000}, "src_pad_id must be below src_vocab"),
+        (BASE, {"tgt_pad_id": 1}, "tie_source needs one vocabulary and one"),
+        (
+            BASE,
+            {"embedding_scale": "logits", "tie_output": False},
+            "embedding_scale='logits' needs tie_output",
+        ),
+        (BASE, {"max_len": 5}, "max_len must be given with learned pos"),
+        (BASE, {"positions": "learned"}, "max_len must be given with learn"),
+    ],
+)
+def test_fields_that_do_not_fit_are_refused(make, changes, message):
+    with refuses(ValueError, message):
+        make(**changes)

@@ -12,7 +12,7 @@ from vitedu.analysis.counting import parameter_counts
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
-MANY = settings(PROPERTY, max_examples=100)
+MANY = settings(PROPERTY, max_examples=40)
 # Name of a parameter -> part. The first pattern that is found counts.
 PARTS = {
     r"^patch_embed": "patch_embed",

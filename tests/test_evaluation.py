@@ -3,11 +3,7 @@
 import pytest
 import torch
 from helpers import draw, refuses
-from sklearn.metrics import (
-    confusion_matrix,
-    log_loss,
-    top_k_accuracy_score,
-)
+from sklearn.metrics import confusion_matrix, log_loss, top_k_accuracy_score
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 

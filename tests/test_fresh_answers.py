@@ -82,8 +82,7 @@ def scales_by_the_length(q, k, v, mask=None):
 
 
 @answer_to(
-    chapter_03.attention,
-    "3.317 is the root of the size of axis 3 of `q`",
+    chapter_03.attention, "3.317 is the root of the size of axis 3 of `q`"
 )
 def scales_after_the_softmax(q, k, v, mask=None):
     scores = q @ k.mT
@@ -103,8 +102,7 @@ def hides_the_values(q, k, v, mask=None):
 
 
 @answer_to(
-    chapter_04.decoder_mask,
-    "all places on axis 0 hold the same numbers",
+    chapter_04.decoder_mask, "all places on axis 0 hold the same numbers"
 )
 def hides_the_first_pad_id_only(tokens, pad_id):
     length = tokens.shape[1]
@@ -121,8 +119,7 @@ def looks_for_padding_by_zero(tokens, pad_id):
 
 
 @answer_to(
-    chapter_05.multi_head,
-    "`w_qkv` had its thirds on axis 1 in the order",
+    chapter_05.multi_head, "`w_qkv` had its thirds on axis 1 in the order"
 )
 def reads_keys_as_values(x, w_qkv, w_o, num_heads):
     batch, num_tokens, d_model = x.shape
@@ -136,8 +133,7 @@ def reads_keys_as_values(x, w_qkv, w_o, num_heads):
 
 
 @answer_to(
-    chapter_06.each_token_alone,
-    "each place on axis 2 is shifted by a number",
+    chapter_06.each_token_alone, "each place on axis 2 is shifted by a number"
 )
 def shifts_before_the_gain(x, gain, shift):
     centred = x - x.mean(dim=2, keepdim=True)
@@ -193,8 +189,7 @@ def loses_the_last_of_the_best(log_probs, temperature, top_k):
 
 
 @answer_to(
-    chapter_10.chances_to_draw,
-    "right, but on axis 1 they are out of order",
+    chapter_10.chances_to_draw, "right, but on axis 1 they are out of order"
 )
 def sorts_the_chances(log_probs, temperature, top_k):
     best = (log_probs / temperature).topk(top_k).values.softmax(dim=-1)
@@ -261,8 +256,7 @@ def puts_the_colours_before_the_pixels(matrix, num_channels, patch_size):
 
 
 @answer_to(
-    chapter_12.entering_tokens,
-    "of the 6 places on axis 1 only 0 is right",
+    chapter_12.entering_tokens, "of the 6 places on axis 1 only 0 is right"
 )
 def adds_the_class_token_to_all(patches, class_token, positions):
     tokens = F.pad(patches, (0, 0, 1, 0)) + class_token
@@ -314,8 +308,7 @@ def keeps_the_grid(images, patch_size):
 
 
 @answer_to(
-    chapter_14.skip_branches,
-    "every number is 0.84 times what it should be",
+    chapter_14.skip_branches, "every number is 0.84 times what it should be"
 )
 def keeps_the_sum_of_the_batch(branch, draws, rate):
     kept = (draws >= rate)[:, None, None]
@@ -323,8 +316,7 @@ def keeps_the_sum_of_the_batch(branch, draws, rate):
 
 
 @answer_to(
-    chapter_15.windowed_flops,
-    "`2 * batch * tokens * d_model**2` is missing",
+    chapter_15.windowed_flops, "`2 * batch * tokens * d_model**2` is missing"
 )
 def forgets_one_of_the_four_maps(batch, tokens, d_model, window):
     maps = 22 * tokens * d_model**2

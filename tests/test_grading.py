@@ -232,10 +232,7 @@ def test_letters_are_judged_one_by_one():
 
 @pytest.mark.parametrize("answer", ["A", ["low"], {}, {"A": "..."}])
 def test_letters_without_names_are_asked_for(answer):
-    assert letters(answer) == (
-        False,
-        "write a name beside each letter first.",
-    )
+    assert letters(answer) == (False, "write a name beside each letter first.")
 
 
 def test_an_answer_that_ends_the_program_is_survived():

@@ -6,10 +6,7 @@ from helpers import PROPERTY
 from hypothesis import given
 from usual_vit import UsualViT
 
-from vitedu.analysis.layer_table import (
-    called_layers,
-    layer_table,
-)
+from vitedu.analysis.layer_table import called_layers, layer_table
 from vitedu.config import ViTConfig
 
 B32 = layer_table(ViTConfig.b32(num_classes=5))

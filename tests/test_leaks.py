@@ -93,21 +93,3 @@ def test_which_outputs_count_can_be_said():
     assert padding_leak(identity, TOKENS, REAL) == 0
     assert padding_leak(identity, TOKENS, REAL, counted=~REAL) > 0
     assert padding_leak(identity, TOKENS, REAL, counted=everywhere) > 0
-
-
-def test_nothing_changes_after_an_error():
-    model = Counting()
-    state = torch.random.get_rng_state()
-    with pytest.raises(RuntimeError, match="stopped"):
-        leaks(stop_after(model), TOKENS, model=model, training=False)
-    assert model.training
-    assert model.calls == 0
-    assert torch.equal(state, torch.random.get_rng_state())
-
-
-def stop_after(model):
-    def function(tokens):
-        model(tokens)
-        raise RuntimeError("stopped")
-
-    return function

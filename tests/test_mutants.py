@@ -7,6 +7,7 @@ unchanged copy.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -411,13 +412,7 @@ MUTANTS = [
         "learned(learned(tokens))",
         VARIANTS,
     ),
-    Mutant(
-        "position not added",
-        "vit",
-        "learned(tokens)",
-        "tokens",
-        VARIANTS,
-    ),
+    Mutant("position not added", "vit", "learned(tokens)", "tokens", VARIANTS),
     Mutant(
         "the grid of positions stretched the other way",
         "positions",
@@ -432,13 +427,7 @@ MUTANTS = [
         "torch.cat([patches, *prefix], dim=1)",
         VARIANTS,
     ),
-    Mutant(
-        "final norm left out",
-        "vit",
-        "self.norm(x)",
-        "x",
-        VARIANTS,
-    ),
+    Mutant("final norm left out", "vit", "self.norm(x)", "x", VARIANTS),
     Mutant(
         "mean over the class token, too",
         "vit",
@@ -461,11 +450,7 @@ MUTANTS = [
         HF_MASK,
     ),
     Mutant(
-        "learned factors left out",
-        "layers",
-        "x * self.gamma",
-        "x",
-        HF_DINOV2,
+        "learned factors left out", "layers", "x * self.gamma", "x", HF_DINOV2
     ),
     Mutant(
         "registers before the class token",
@@ -741,10 +726,13 @@ def test_the_oracles_pass_without_a_mistake(answers):
     assert answers[None] is None
 
 
-def test_the_places_of_the_mistakes_are_there_once(root):
+def test_the_place_and_the_tests_of_each_mistake_are_there(root):
     for mutant in MUTANTS:
         code = source(root, mutant).read_text(encoding="utf-8")
         mutated(code, mutant.old, mutant.new)
+        file, word = mutant.tests.split(": ")
+        tests = (root / f"tests/test_{file}.py").read_text(encoding="utf-8")
+        assert re.search(rf"def \w*{word}", tests), mutant.tests
 
 
 @pytest.mark.soak

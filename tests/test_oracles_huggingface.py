@@ -206,8 +206,7 @@ def test_the_vision_transformer_is_that_of_hugging_face(name, training):
     ours, theirs = both_vits(name, training)
     images = images_for(ours)
     assert_all_close(
-        gradients(ours, images),
-        gradients(lambda x: theirs(x).logits, images),
+        gradients(ours, images), gradients(lambda x: theirs(x).logits, images)
     )
 
 

@@ -136,11 +136,7 @@ VARIANTS = {
         patches_by_einops,
         heads_by_chunks,
     ),
-    "convolution, all biases": (
-        {},
-        patches_by_convolution,
-        heads_by_reshape,
-    ),
+    "convolution, all biases": ({}, patches_by_convolution, heads_by_reshape),
 }
 
 

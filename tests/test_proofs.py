@@ -6,10 +6,7 @@ import pytest
 import torch
 from helpers import draw
 
-from vitedu.book.proofs import (
-    same,
-    same_attention,
-)
+from vitedu.book.proofs import same, same_attention
 
 X, Y = draw(3, 5), draw(5, 7)
 

@@ -5,13 +5,7 @@ from collections import Counter
 
 import pytest
 from chapter_files import CHAPTERS, ROOT, read
-from vitedu_book.quizzes import (
-    BadQuiz,
-    Question,
-    gift,
-    plain,
-    read_quiz,
-)
+from vitedu_book.quizzes import BadQuiz, Question, gift, plain, read_quiz
 
 NAMES = [path.stem for path in CHAPTERS]
 HEADING = re.compile(r"^#{2,3} (.+)$", re.MULTILINE)

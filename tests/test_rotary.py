@@ -10,9 +10,7 @@ from vitedu.cache import KeyValueCache
 from vitedu.config import ViTConfig
 from vitedu.layers import EncoderBlock, FeedForward
 from vitedu.masks import causal_mask
-from vitedu.positions import (
-    rotary_angles,
-)
+from vitedu.positions import rotary_angles
 from vitedu.vit import VisionTransformer
 
 DOUBLE = {"dtype": torch.float64}
@@ -214,11 +212,7 @@ def by_hand(model, images):
 @pytest.mark.parametrize("pool", ["class_token", "mean"])
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"positions": "rotary"},
-        MODERN,
-        MODERN | {"parallel": True},
-    ],
+    [{"positions": "rotary"}, MODERN, MODERN | {"parallel": True}],
     ids=["rotary", "modern", "parallel"],
 )
 def test_a_vit_is_what_one_computes_by_hand(changes, pool, registers):

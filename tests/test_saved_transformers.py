@@ -12,10 +12,7 @@ from torch import nn
 
 from vitedu.config import TransformerConfig
 from vitedu.data.numerals import numeral_pairs, numeral_vocabularies
-from vitedu.pretrained.models import (
-    load_transformer,
-    save_transformer,
-)
+from vitedu.pretrained.models import load_transformer, save_transformer
 from vitedu.training.checkpoints import write_checkpoint
 from vitedu.transformer import Transformer
 

@@ -339,6 +339,21 @@ def test_digits_stand_where_the_caption_says(part):
 PICTURES = draw(6, 3, 11, 17, seed=4)
 
 
+def slopes(height, width, count=4000, **options):
+    """Cut parts out of slopes; return their sides, as shares, too."""
+    across = ((torch.arange(width) + 0.5) / width).expand(height, width)
+    down = ((torch.arange(height) + 0.5) / height)[:, None]
+    image = torch.stack([across, down.expand(height, width)])
+    found = random_crops(
+        image.expand(count, 2, height, width), generator=seeded(), **options
+    ).double()
+    # In the middle no border is near.
+    y, x = height // 2, width // 2
+    wide = (found[:, 0, y, x + 1] - found[:, 0, y, x - 1]) / 2 * width
+    high = (found[:, 1, y + 1, x] - found[:, 1, y - 1, x]) / 2 * height
+    return wide, high, found
+
+
 @pytest.mark.parametrize("mirror", [False, True])
 def test_a_part_is_what_the_formula_cuts_out(mirror):
     """Read where the part is off a slope; interpolate pixel by pixel."""

@@ -83,10 +83,7 @@ def test_options_reach_what_they_are_for(capsys, tmp_path, monkeypatch):
     assert len(compiled) == len(recomputed) == 1
     tensors, facts = read_checkpoint(path)
     config = TrainConfig.digits(
-        num_epochs=2,
-        learning_rate=0.002,
-        accumulation=2,
-        precision="bfloat16",
+        num_epochs=2, learning_rate=0.002, accumulation=2, precision="bfloat16"
     )
     found = {name: facts["run"][f"config.{name}"] for name in asdict(config)}
     assert found == {name: repr(x) for name, x in asdict(config).items()}

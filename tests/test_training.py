@@ -3,17 +3,9 @@
 import pytest
 import torch
 from helpers import refuses
-from small_runs import (
-    TRANSLATION,
-    linear_problem,
-    make_model,
-    translation,
-)
+from small_runs import TRANSLATION, linear_problem, make_model, translation
 from torch import nn
-from torch.utils.data import (
-    DataLoader,
-    IterableDataset,
-)
+from torch.utils.data import DataLoader, IterableDataset
 
 from vitedu.config import TrainConfig, TransformerConfig
 from vitedu.data.digits import batches, digits

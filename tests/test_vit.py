@@ -111,7 +111,7 @@ def test_initial_weights(weights_init):
     # Registers that start alike would stay alike.
     assert model.reg_token.std().item() == pytest.approx(0.02, rel=0.1)
     assert model.no_weight_decay() == {
-        *("cls_token", "dist_token", "reg_token", "pos_embed.weight"),
+        *("cls_token", "dist_token", "reg_token", "pos_embed.weight")
     }
     default = VisionTransformer(ViTConfig(**CONFIG))
     assert (default.cls_token == 0).all()

@@ -17,6 +17,7 @@ from zoo_file import FILE, needs_file
 from vitedu.config import ViTConfig
 from vitedu.data.normalisation import IMAGENET, ORIGINAL_VIT
 from vitedu.data.photographs import photograph, preprocess
+from vitedu.pretrained import zoo
 from vitedu.pretrained.zoo import packaged_file, pretrained_vit
 from vitedu.vit import VisionTransformer
 

@@ -290,8 +290,6 @@ A_PICTURE = argument(
     *(None, 3, [3], WHOLE_PIXELS, draw(5, 7), draw(1, 5, 7), draw(3)),
 )
 SIDE = pair(6, 9, alone=True).or_is(7, (6, 8))
-KV_HEADS = argument(1, *size(None).wrong, 2, 4, 6)
-A_NORM = {"norm": "rms", "layer_norm_eps": number(1e-6, above=0)}
 MLP = layers.FeedForward(WIDTH, 5)
 OTHER_MLP = layers.FeedForward(WIDTH + 1, 5)
 
