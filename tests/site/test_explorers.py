@@ -217,6 +217,9 @@ def test_the_contract(show, name):
     seen, heights = [], {}
     for control in controls:
         seen += expect_control_counts(widget, explorer, control, heights)
+        # One that has taken others along does not take them back.
+        if look(page) != first:
+            start_again(page, first)
     # A raised digit from another font makes its line a pixel higher.
     spread = max(heights.values()) - min(heights.values()) if heights else 0
     assert spread <= 2 or name in GROWS, heights
