@@ -41,7 +41,10 @@ WITHOUT_PICTURE = {"Learning rate", "Speed"}
 # The run before stays to be compared with.
 LEAVES_TRACES = {"reverse trainer"}
 # A longer sentence, a table or a map more takes more room.
-GROWS = {"decoding steps", "follow sentence", "reverse trainer", "ring"}
+GROWS = {
+    *("decoding steps", "follow sentence", "patch cutter"),
+    *("reverse trainer", "ring"),
+}
 MOVE = """(node, value) => {
   node.value = value;
   node.dispatchEvent(new Event("input"));
