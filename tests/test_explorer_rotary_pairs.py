@@ -17,6 +17,10 @@ SETTINGS = [
 ]
 
 
+def double(values) -> torch.Tensor:
+    return torch.tensor(values, dtype=torch.double)
+
+
 def halves(pairs):
     """Turn (pair, 2) into a head as the library has it: (1, 1, 1, 16)."""
     return pairs.T.reshape(1, 1, 1, 16)
@@ -31,14 +35,14 @@ def test_hands_and_score_are_those_of_the_library():
     )
     for view, found in zip(SETTINGS, all_found, strict=True):
         query, key = (
-            halves(torch.tensor(vectors[view["content"]][name]).double())
+            halves(double(vectors[view["content"]][name]))
             for name in ("query", "key")
         )
         late = turned(query, view["key"] + view["distance"], view["base"])
         early = turned(key, view["key"], view["base"])
         score = pytest.approx((late @ early.mT / 4).item(), abs=1e-9)
         for name, vector in {"queries": late, "keys": early}.items():
-            shown = halves(torch.tensor(found[name]).double())
+            shown = halves(double(found[name]))
             torch.testing.assert_close(shown, vector, atol=1e-6, rtol=1e-6)
         assert sum(found["parts"]) == score
         assert found["score"] == score

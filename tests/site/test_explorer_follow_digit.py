@@ -77,7 +77,7 @@ def test_what_is_drawn_is_read_at_once(show):
     buttons = page.locator(".sample")
     names = buttons.evaluate_all("all => all.map(one => one.ariaLabel)")
     assert names == [
-        f"a {label}" + ", which it misreads" * (told.argmax() != label)
+        f"a {label}" + ", which it misreads" * int(told.argmax() != label)
         for label, told in zip(labels, chances, strict=True)
     ]
     for i in (0, len(labels) - 1):

@@ -324,6 +324,7 @@ def test_long_words_are_accessible_and_inside_and_marks_legible(
         scale = page.locator(".map").evaluate("map => map.getScreenCTM().a")
         assert scale >= least
     # What follows stays where it is while one types.
+    page = show(make(), width=width)
     heights = set()
     for number in (1, 123, 12345):
         field(page).fill(str(number))
