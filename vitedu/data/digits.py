@@ -171,6 +171,9 @@ class _Batches(Dataset):
         self.images, self.labels = images, labels
         self.augment, self.generator = augment, generator
 
+    def __len__(self) -> int:
+        return len(self.images)
+
     def __getitem__(self, indices: list[int]) -> tuple[Tensor, Tensor]:
         images = self.images[indices]
         if self.augment is not None:

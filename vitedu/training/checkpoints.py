@@ -29,6 +29,7 @@ def write_checkpoint(
         OSError: The folder does not exist, is read-only or full; an older
             file at `path` is untouched then.
     """
+    path = require.path("path", path)
     # A copy each: tensors that share memory are refused by the format.
     tensors = {
         name: tensor.cpu().clone(memory_format=torch.contiguous_format)

@@ -331,10 +331,11 @@ def _check_same_run(
     Raises:
         ValueError: Something differs; all differences are named.
     """
+    # Files of before may lack a name; that is no difference.
     differing = [
-        f"{name} is {found.get(name, 'nothing')} there, got {value}"
+        f"{name} is {found[name]} there, got {value}"
         for name, value in expected.items()
-        if value != found.get(name)
+        if found.get(name, value) != value
     ]
     if differing:
         raise ValueError(
