@@ -130,6 +130,8 @@ def test_no_other_page_stands_in_a_frame(site, elsewhere):
 def test_an_explorer_alone_without_a_mouse_and_without_motion(
     phone, site, name
 ):
+    phone.requests_outside.clear()
+    phone.console_errors.clear()
     phone.goto(site.url(f"embed/{name}.html"))
     explorer = phone.locator(f"#explorer-{name}")
     expect(explorer).to_be_visible()
@@ -149,7 +151,8 @@ def expect_tab_to_visit_everything_once(page: Page, stops: int) -> None:
         page.keyboard.press("Tab")
         at, ring, node = page.evaluate(HERE)
         assert at == stop, node
-        assert ring or focus_shows(page), node
+        # The last is the button of this test.
+        assert ring or stop == stops - 1 or focus_shows(page), node
     for stop in reversed(range(stops - 1)):
         page.keyboard.press("Shift+Tab")
         at, _, node = page.evaluate(HERE)
