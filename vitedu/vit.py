@@ -282,7 +282,8 @@ class VisionTransformer(nn.Module):
         if config.weights_init == "xavier":
             patch = self.patch_embed.proj
             nn.init.kaiming_normal_(patch.weight, nonlinearity="linear")
-            nn.init.zeros_(patch.bias)
+            if patch.bias is not None:
+                nn.init.zeros_(patch.bias)
         for head in (self.head, self.head_dist):
             _initialise_head(head, config)
 
