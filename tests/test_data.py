@@ -146,3 +146,12 @@ def test_the_state_of_the_generator_brings_order_and_variation_back():
     other = make_loader(seed=5, augment=Augment())
     other.generator.set_state(state)
     assert_same_batches(take(other, 2), expected)
+
+
+def test_a_turn_measures_in_pixels_also_where_sides_differ():
+    images = torch.zeros(1, 1, 9, 15)
+    images[0, 0, 2:7, 7] = 1.0  # an upright stroke through the middle
+    found = vary(images, draws=[1.0, 0, 0, 0, 0, 0, 0], degrees=90.0)
+    expected = torch.zeros(1, 1, 9, 15)
+    expected[0, 0, 4, 5:10] = 1.0
+    assert_all_close((found,), (expected,), 1e-5)

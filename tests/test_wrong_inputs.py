@@ -107,7 +107,9 @@ KINDS = {bool: boolean, int: size, float: lambda: number(1.0)}
 
 
 @pytest.mark.parametrize(
-    "config", [VIT, SEQ2SEQ, TrainConfig(num_epochs=1)], ids=repr
+    "config",
+    [VIT, SEQ2SEQ, TrainConfig(num_epochs=1)],
+    ids=lambda config: type(config).__name__,
 )
 def test_the_rule_of_each_field_is_kept(config):
     hints = get_type_hints(type(config))
