@@ -11,12 +11,12 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
+from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
 
 from benchmarks.without_labels import CONFIG, batches
 from vitedu.book.notebook import set_up
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.training.descent import minimise
-from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
 
 WEIGHTS = (
     Path(__file__).parent.parent / "book/data/masked-autoencoder.safetensors"
