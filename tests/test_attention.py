@@ -3,7 +3,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import assert_all_close, draw, gradients
+from helpers import assert_all_close, draw, gradients, refuses
 from torch import nn
 
 from vitedu import attention

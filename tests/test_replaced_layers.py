@@ -88,6 +88,7 @@ def test_both_parts_of_an_adapter_get_gradients_in_cross_attention():
     block.cross_attn.qkv = Adapted(block.cross_attn.qkv)
     x, memory = draw(2, 3, 8), draw(2, 4, 8, seed=1)
     gradients(lambda x, y: block(x, y), x, memory)
-    block(x, memory).sum().backward()
+    # The sum of what a last norm leaves does not move.
+    block(x, memory).pow(3).sum().backward()
     assert (block.cross_attn.qkv.up.grad != 0).all()
     assert (block.cross_attn.qkv.down.grad != 0).all()

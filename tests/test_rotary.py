@@ -3,14 +3,14 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import assert_all_close, draw, gradients
+from helpers import assert_all_close, draw, gradients, refuses
 
 from vitedu.attention import MultiHeadAttention, rotate
 from vitedu.cache import KeyValueCache
 from vitedu.config import ViTConfig
 from vitedu.layers import EncoderBlock, FeedForward
 from vitedu.masks import causal_mask
-from vitedu.positions import rotary_angles
+from vitedu.positions import rotary_angles, rotary_angles_2d
 from vitedu.vit import VisionTransformer
 
 DOUBLE = {"dtype": torch.float64}
