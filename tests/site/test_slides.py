@@ -122,7 +122,9 @@ def test_every_slide_is_in_order_and_holds_what_its_chapter_holds(
     for kind in kinds:
         assert deck.count(f"<{kind}") == chapter.count(f"<{kind}"), kind
     # The page holds drawings, the deck their files.
-    drawings = re.findall(r'<svg class="drawing"[^>]*data-file="(.*?)"', text)
+    drawings = re.findall(
+        r'<div class="drawings[^"]*"><svg [^>]*? data-file="(.*?)"', chapter
+    )
     wanted = [Path(file).name for file in drawings]
     images = [image["src"] for image in read(path).images]
     assert wanted
