@@ -1,7 +1,7 @@
 """Train pre-norm and post-norm stacks, with and without a warm-up.
 
-Chapter 6 reads the result file and repeats three of its runs. A run that the
-file holds already is not repeated. Run it, on a quiet machine, with:
+Chapter 6 reads the result file and repeats most of three of its runs. A run
+that the file holds already is not repeated. Run it, on a quiet machine, with:
     python -m benchmarks.norms_and_warm_up
 """
 
@@ -69,6 +69,7 @@ def losses(
     learning_rate: float,
     seed: int,
     activation: str = "gelu",
+    steps: int = STEPS,
 ) -> list[float]:
     """Train one network from one seed; return the loss of every step.
 
@@ -78,7 +79,7 @@ def losses(
     model = Reverser(depth, norm_first, activation)
     optimizer = torch.optim.Adam(model.parameters(), fused=True)
     found = []
-    for step in range(STEPS):
+    for step in range(steps):
         share = min(1.0, (step + 1) / max(warm_up, 1))
         optimizer.param_groups[0]["lr"] = learning_rate * share
         ids = torch.randint(SYMBOLS, (BATCH, LENGTH))
