@@ -4,7 +4,7 @@ import pytest
 import torch
 from sklearn.linear_model import Ridge
 
-from benchmarks import transfer
+from experiments import transfer
 from vitedu.training.loop import accuracy
 
 

@@ -149,7 +149,7 @@ def test_the_zip_holds_what_a_class_needs(tmp_path):
     assert "MIT License" in (folder / "LICENSE").read_text()
     assert "Attribution 4.0" in (folder / "LICENSE-text").read_text()
     probe = (
-        "import vitedu, benchmarks.transfer as t, benchmarks.runs as r;"
+        "import vitedu, experiments.transfer as t, experiments.runs as r;"
         "from vitedu.widgets import SoftmaxScaling;"
         "print(vitedu.__file__, len(r.read_runs(t.RESULT)), SoftmaxScaling())"
     )

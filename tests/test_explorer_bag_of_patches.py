@@ -9,7 +9,7 @@ from explorers import bag_model, digit_model
 from helpers import refuses
 from javascript import run
 
-from benchmarks.digit_bag import WEIGHTS
+from experiments.digit_bag import WEIGHTS
 from vitedu.book.followed_digits import digits_to_shuffle
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig

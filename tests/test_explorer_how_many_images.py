@@ -9,8 +9,8 @@ from chapter_files import CHAPTERS, read
 from explorers import how_many_images as make
 from javascript import run
 
-from benchmarks import amount_of_data as script
-from benchmarks.runs import read_runs
+from experiments import amount_of_data as script
+from experiments.runs import read_runs
 from vitedu.widgets import HowManyImages
 
 RUNS = read_runs(script.RESULT)

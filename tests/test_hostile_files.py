@@ -7,7 +7,7 @@ import pytest
 from vitedu_book.quizzes import BadQuiz, read_quiz
 from vitedu_book.teaching import BadGuide, read_guide
 
-from benchmarks.runs import read_runs
+from experiments.runs import read_runs
 from tools import editions
 from vitedu.book import progress
 

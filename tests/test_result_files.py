@@ -5,8 +5,8 @@ from importlib import import_module
 import pytest
 import torch
 
-from benchmarks import tokens_and_positions
-from benchmarks.runs import read_runs, write_runs
+from experiments import tokens_and_positions
+from experiments.runs import read_runs, write_runs
 from vitedu.data.digits import digits
 
 
@@ -24,7 +24,7 @@ from vitedu.data.digits import digits
     ],
 )
 def test_a_result_file_survives_reading_and_writing(name, tmp_path):
-    script = import_module(f"benchmarks.{name}")
+    script = import_module(f"experiments.{name}")
     copy = tmp_path / "copy.json"
     write_runs(copy, read_runs(script.RESULT), **script.FACTS)
     assert copy.read_bytes() == script.RESULT.read_bytes()

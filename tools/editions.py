@@ -53,7 +53,7 @@ LISTS = {
 # What a chapter needs beside itself, and how it is installed.
 BESIDE = (
     "vitedu",
-    "benchmarks",
+    "experiments",
     "book/data",
     "constraints.txt",
     "requirements.txt",

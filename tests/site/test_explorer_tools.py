@@ -13,9 +13,9 @@ from playwright.sync_api import expect
 from test_explorers import go, look, press
 from translators import make_explorer
 
-from benchmarks import amount_of_data
-from benchmarks.digit_bag import WEIGHTS
-from benchmarks.runs import read_runs
+from experiments import amount_of_data
+from experiments.digit_bag import WEIGHTS
+from experiments.runs import read_runs
 from vitedu.book.followed_digits import (
     deleted_digits,
     digits_to_shuffle,

@@ -180,7 +180,7 @@ def _imported(code: str) -> tuple[tuple[str, str], ...]:
 def _files_of(root: Path, module: str, name: str) -> Iterator[Path]:
     """Yield the files that are read to import a name from a module."""
     parts = f"{module}.{name}".rstrip(".").split(".")
-    if parts[0] not in ("vitedu", "benchmarks"):
+    if parts[0] not in ("vitedu", "experiments"):
         return
     for end in range(1, len(parts) + 1):
         folder = root.joinpath(*parts[:end])

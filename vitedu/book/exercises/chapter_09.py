@@ -13,7 +13,7 @@ from vitedu.book.grading import (
 
 Sentences = Sequence[Sequence[int]]
 
-# What made the curves of exercise 9.4; `benchmarks/copier_curves.py` draws
+# What made the curves of exercise 9.4; `experiments/copier_curves.py` draws
 # them in the order of the letters.
 COPIERS = {
     "A": "padding counted",

@@ -2,7 +2,7 @@
 
 Chapter 6 reads the result file and repeats most of three of its runs. A run
 that the file holds already is not repeated. Run it, on a quiet machine, with:
-    python -m benchmarks.norms_and_warm_up
+    python -m experiments.norms_and_warm_up
 """
 
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.runs import read_runs, write_runs
+from experiments.runs import read_runs, write_runs
 from vitedu.attention import MultiHeadAttention
 from vitedu.layers import EncoderBlock, FeedForward
 
@@ -28,7 +28,7 @@ GRID = {
 }
 RESULT = Path(__file__).parent.parent / "book/data/norms-and-warm-up.json"
 FACTS = {
-    "script": "benchmarks/norms_and_warm_up.py",
+    "script": "experiments/norms_and_warm_up.py",
     "steps": STEPS,
     "batch": BATCH,
 }

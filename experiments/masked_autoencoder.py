@@ -3,7 +3,7 @@
 The page takes 300 steps before the reader's eyes, and goes on with this
 network, which has taken 1,200. It is rounded to half precision, as it travels
 with the page. Run it with:
-    python -m benchmarks.masked_autoencoder
+    python -m experiments.masked_autoencoder
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
 
-from benchmarks.without_labels import CONFIG, batches
+from experiments.without_labels import CONFIG, batches
 from vitedu.book.notebook import set_up
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.training.descent import minimise

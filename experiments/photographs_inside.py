@@ -3,7 +3,7 @@
 Chapters 12, 13 and 16 read the result file, so that they build without the
 network's weights; chapter 20 computes some of it again and compares. Run it
 with:
-    python -m benchmarks.photographs_inside
+    python -m experiments.photographs_inside
 """
 
 import json
@@ -53,7 +53,7 @@ def main() -> None:
         tokens = model.layer_features(images)
     layers = list(maps.values())
     result = {
-        "script": "benchmarks/photographs_inside.py",
+        "script": "experiments/photographs_inside.py",
         "torch": torch.__version__.split("+")[0],
         "photographs": PHOTOGRAPHS,
         "attention_distance": rounded(distances(layers)),

@@ -1,13 +1,13 @@
 """What a network learns from images without labels, and from captions.
 
 A small ViT sees clothes without labels, as a masked autoencoder or as student
-and teacher. What it knows then is tested as in `benchmarks/fine_tuning.py`,
+and teacher. What it knows then is tested as in `experiments/fine_tuning.py`,
 with the same labelled images: validation chooses block, read, strength and
 rate, and the test images judge what was chosen. Two encoders learn from
 captioned digits, and are asked about pairs of digits they have never met.
 Chapter 23 reads the result file, and trains as is done here. Run it, for an
 hour or two, with:
-    python -m benchmarks.without_labels
+    python -m experiments.without_labels
 """
 
 import argparse
@@ -20,7 +20,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.fine_tuning import (
+from experiments.fine_tuning import (
     DRAWS,
     READS,
     STRENGTHS,
@@ -32,8 +32,8 @@ from benchmarks.fine_tuning import (
     right_of,
     rows_asked,
 )
-from benchmarks.runs import read_runs, write_runs
-from benchmarks.transfer import few_shot_linear
+from experiments.runs import read_runs, write_runs
+from experiments.transfer import few_shot_linear
 from vitedu.book.notebook import set_up
 from vitedu.config import ViTConfig
 from vitedu.data.augmentation import random_crops
@@ -74,7 +74,7 @@ RATES = (3e-4, 1e-3, 3e-3)
 NUM_GROUPS = 32
 RESULT = Path(__file__).parent.parent / "book/data/without-labels.json"
 FACTS = {
-    "script": "benchmarks/without_labels.py",
+    "script": "experiments/without_labels.py",
     "autoencoder": {"steps": 1200, "batch": 64, "rate": 3e-3},
     "teacher": {"steps": 800, "batch": 32, "rate": 1e-3},
     "captions": {"steps": 1800, "batch": 64, "rate": 3e-3},

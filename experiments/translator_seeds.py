@@ -4,7 +4,7 @@ Chapter 9 loads the translator of the first seed, rounded to half precision
 as it travels with the page, and reads what was measured of all three. Another
 processor adds in another order and ends at a translator with other slips, so
 the one that the chapter's text speaks of is kept. Run it with:
-    python -m benchmarks.translator_seeds
+    python -m experiments.translator_seeds
 """
 
 import json
@@ -45,7 +45,7 @@ def main() -> None:
         runs.append({"seed": seed} | one_seed(seed))
         print(seed, runs[-1]["mistakes"])
     result = {
-        "script": "benchmarks/translator_seeds.py",
+        "script": "experiments/translator_seeds.py",
         "torch": torch.__version__.split("+")[0],
         "task": TASK,
         "runs": runs,

@@ -2,7 +2,7 @@
 
 Chapter 17 uses the functions and the result file. A run that the file holds
 already is not repeated. Run it, on a quiet machine, with:
-    python -m benchmarks.amount_of_data
+    python -m experiments.amount_of_data
 """
 
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -13,8 +13,8 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
-from benchmarks.runs import read_runs, write_runs
-from benchmarks.tokens_and_positions import at_size, enlarged
+from experiments.runs import read_runs, write_runs
+from experiments.tokens_and_positions import at_size, enlarged
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data.canvases import Canvases
 from vitedu.data.digits import Augment, batches
@@ -51,7 +51,7 @@ AUGMENT = {
 SEEDS = range(3)
 RESULT = Path(__file__).parent.parent / "book/data/amount-of-data.json"
 FACTS = {
-    "script": "benchmarks/amount_of_data.py",
+    "script": "experiments/amount_of_data.py",
     "batch": BATCH,
     "test_images": 2000,
 }

@@ -5,7 +5,7 @@ no part. Two settings are then trained in full as well, as chapter 14 trains,
 and read the test images; nothing is chosen by that. Chapter 14 reads the
 result file and repeats one of its runs. A run that the file holds already is
 not repeated. Run it with:
-    python -m benchmarks.digit_regularisation
+    python -m experiments.digit_regularisation
 """
 
 from itertools import product
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.runs import read_runs, write_runs
+from experiments.runs import read_runs, write_runs
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data.digits import Augment, Digits, batches, digits
 from vitedu.training.loop import accuracy, fit
@@ -41,7 +41,7 @@ FULL = {
 }
 RESULT = Path(__file__).parent.parent / "book/data/digit-regularisation.json"
 FACTS = {
-    "script": "benchmarks/digit_regularisation.py",
+    "script": "experiments/digit_regularisation.py",
     "epochs": EPOCHS,
 }
 

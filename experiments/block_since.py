@@ -5,7 +5,7 @@ chapter 14, numerals as in chapter 9, and the task of chapter 2, to name the
 digit three places before, on sequences longer than those of the training.
 Each change is made alone, with the recipe as it was, and then all together.
 Runs that the file has are not made again. Run it, on a quiet machine, with:
-    python -m benchmarks.block_since
+    python -m experiments.block_since
 """
 
 import argparse
@@ -17,9 +17,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from benchmarks.digits_five_seeds import trained
-from benchmarks.runs import read_runs, write_runs
-from benchmarks.translator_seeds import TASK, mistakes
+from experiments.digits_five_seeds import trained
+from experiments.runs import read_runs, write_runs
+from experiments.translator_seeds import TASK, mistakes
 from vitedu.attention import rotate, scaled_dot_product_attention
 from vitedu.book.notebook import set_up
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
@@ -72,7 +72,7 @@ PLACES = (
 )
 SEEN, LONG = 16, 64
 RESULT = Path(__file__).parent.parent / "book/data/block-since.json"
-FACTS = {"script": "benchmarks/block_since.py"}
+FACTS = {"script": "experiments/block_since.py"}
 
 
 def main() -> None:

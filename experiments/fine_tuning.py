@@ -6,7 +6,7 @@ was trained on photographs, and by fine-tuning it. Validation images choose all
 settings; the test images judge what was chosen, and nothing else. Chapter 21
 reads the result file. What the network makes of the images is kept in
 `_build`. Run it, for an hour or two, with:
-    python -m benchmarks.fine_tuning
+    python -m experiments.fine_tuning
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,8 +21,8 @@ from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from benchmarks.runs import write_runs
-from benchmarks.transfer import few_shot_linear
+from experiments.runs import write_runs
+from experiments.transfer import few_shot_linear
 from vitedu.atomic_files import write_whole
 from vitedu.book.notebook import set_up
 from vitedu.config import TrainConfig, ViTConfig
@@ -445,7 +445,7 @@ def main() -> None:
     write_runs(
         RESULT,
         runs,
-        script="benchmarks/fine_tuning.py",
+        script="experiments/fine_tuning.py",
         side=SIDE,
         blocks=BLOCKS,
         last=LAST,

@@ -1,7 +1,7 @@
 """Train the digit ViT and the small CNN with five seeds, one split.
 
 Chapters 14 and 16 read the result file. Run it, on a quiet machine, with:
-    python -m benchmarks.digits_five_seeds
+    python -m experiments.digits_five_seeds
 """
 
 import json
@@ -36,7 +36,7 @@ def main() -> None:
         runs.append(run)
         print({k: v for k, v in run.items() if k != "attention_distance"})
     result = {
-        "script": "benchmarks/digits_five_seeds.py",
+        "script": "experiments/digits_five_seeds.py",
         "torch": torch.__version__.split("+")[0],
         "threads": torch.get_num_threads(),
         "test_images": len(data.test_labels),

@@ -1,8 +1,8 @@
 """One training step of a ViT in six ways: time, memory, gradients.
 
 Chapter 19 reads the result files. Run it, on a quiet machine, with:
-    python -m benchmarks.training_step cpu
-    python -m benchmarks.training_step cuda
+    python -m experiments.training_step cpu
+    python -m experiments.training_step cuda
 """
 
 import sys
@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from benchmarks.runs import write_runs
+from experiments.runs import write_runs
 from vitedu.attention import MultiHeadAttention
 from vitedu.config import ViTConfig
 from vitedu.training.activation_checkpointing import recompute_blocks
@@ -180,7 +180,7 @@ def main() -> None:
     write_runs(
         result(device),
         runs,
-        script="benchmarks/training_step.py",
+        script="experiments/training_step.py",
         device=name,
     )
 

@@ -3,7 +3,7 @@
 Another processor adds in another order and ends at other weights, so these
 are kept, rounded to half precision. How far their heads look after 1 and 4
 epochs goes into a result file. Run it with:
-    python -m benchmarks.digit_vits_inside
+    python -m experiments.digit_vits_inside
 """
 
 from itertools import count
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.runs import write_runs
+from experiments.runs import write_runs
 from vitedu.analysis.attention_maps import (
     attention_distance,
     capture_attention,
@@ -29,7 +29,7 @@ EPOCHS, LOOKS = 12, (1, 4)  # epochs
 FOLDER = Path(__file__).parent.parent / "book/data"
 WEIGHTS = {n: FOLDER / f"digit-vit-seed-{n}.safetensors" for n in SEEDS}
 RESULT = FOLDER / "digit-vits-inside.json"
-FACTS = {"script": "benchmarks/digit_vits_inside.py"}
+FACTS = {"script": "experiments/digit_vits_inside.py"}
 
 
 def main() -> None:

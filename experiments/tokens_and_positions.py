@@ -5,7 +5,7 @@ read is also trained at each learning rate without some of them, the
 validation images, which choose its rate: the test images take no part in that.
 Chapter 12 reads the result file and repeats a few of its runs. A run that the
 file holds already is not repeated. Run it, on a quiet machine, with:
-    python -m benchmarks.tokens_and_positions
+    python -m experiments.tokens_and_positions
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from benchmarks.runs import read_runs, write_runs
+from experiments.runs import read_runs, write_runs
 from vitedu.analysis.attention_maps import patch_distances, position_similarity
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data.digits import Digits, batches, digits
@@ -73,7 +73,7 @@ TO_CHOOSE = settings_of(READS_AND_RATES)
 VALIDATION_IMAGES = 360
 RESULT = Path(__file__).parent.parent / "book/data/tokens-and-positions.json"
 FACTS = {
-    "script": "benchmarks/tokens_and_positions.py",
+    "script": "experiments/tokens_and_positions.py",
     "test_images": 360,
     "validation_images": VALIDATION_IMAGES,
 }

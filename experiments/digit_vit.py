@@ -4,7 +4,7 @@ The explorer of that chapter, and of the first page, follows a digit through
 it. Another processor adds in another order and ends at a network with other
 slips, so this one is kept, rounded to half precision as it travels with the
 page. Run it with:
-    python -m benchmarks.digit_vit
+    python -m experiments.digit_vit
 """
 
 from pathlib import Path

@@ -3,7 +3,7 @@
 Three read all digits: the chapter loads their files in right and in wrong
 ways, and its explorer runs the second. Three are trunks, which know the
 digits 0 to 4 and learn the others there. Run it with:
-    python -m benchmarks.readers
+    python -m experiments.readers
 """
 
 from dataclasses import replace

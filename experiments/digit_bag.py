@@ -4,14 +4,14 @@ They differ in one thing: one has learned positions, the other has none. The
 explorer of that chapter shuffles the patches of a digit before both. Another
 processor adds in another order and ends at other answers, so these are kept,
 rounded to half precision as they travel with the page. Run it with:
-    python -m benchmarks.digit_bag
+    python -m experiments.digit_bag
 """
 
 from pathlib import Path
 
 import torch
 
-from benchmarks.tokens_and_positions import USUAL, trained
+from experiments.tokens_and_positions import USUAL, trained
 from vitedu.book.notebook import set_up
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.data.digits import digits

@@ -2,7 +2,7 @@
 
 Chapter 17 uses the functions and the result file. A run that the file holds
 already is not repeated. Run it, on a quiet machine, with:
-    python -m benchmarks.transfer
+    python -m experiments.transfer
 """
 
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.amount_of_data import (
+from experiments.amount_of_data import (
     MEAN,
     RATES,
     SEEN,
@@ -24,7 +24,7 @@ from benchmarks.amount_of_data import (
     make,
     trained,
 )
-from benchmarks.runs import read_runs, write_runs
+from experiments.runs import read_runs, write_runs
 from vitedu.config import TrainConfig
 from vitedu.data.canvases import Canvases
 from vitedu.data.digits import batches, digits
@@ -47,7 +47,7 @@ STARTS = [
 SEEDS = range(3)
 RESULT = Path(__file__).parent.parent / "book/data/transfer.json"
 FACTS = {
-    "script": "benchmarks/transfer.py",
+    "script": "experiments/transfer.py",
     "steps": STEPS,
     "rates": TUNING_RATES,
 }

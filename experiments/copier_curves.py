@@ -2,7 +2,7 @@
 
 Exercise 9.4 draws the runs of seed 0. The result file shows that other seeds
 look alike. Run it with:
-    python -m benchmarks.copier_curves
+    python -m experiments.copier_curves
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
-from benchmarks.runs import read_runs, write_runs
+from experiments.runs import read_runs, write_runs
 from vitedu.book.exercises.chapter_09 import COPIERS
 from vitedu.book.notebook import set_up
 from vitedu.config import TrainConfig, TransformerConfig
@@ -39,7 +39,7 @@ SMALL = TransformerConfig(
     dropout=0.0,
 )
 RESULT = Path(__file__).parent.parent / "book/data/copier-curves.json"
-FACTS = {"script": "benchmarks/copier_curves.py"}
+FACTS = {"script": "experiments/copier_curves.py"}
 
 
 def main() -> None:
