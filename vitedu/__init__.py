@@ -8,10 +8,6 @@ models lies in rooms: `data`, `decoding`, `training`, `objectives`,
 
 Import from the module, ``from vitedu.decoding.search import beam_search``;
 what is used most comes from here as well, ``from vitedu import beam_search``.
-
-An argument of another type is a TypeError, and one outside its range, or that
-does not fit the others, a ValueError; the message names it and says what came.
-Docstrings list only the errors that this does not let you expect.
 """
 
 from importlib import import_module

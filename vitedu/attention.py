@@ -81,6 +81,9 @@ def scaled_dot_product_attention(
     Returns:
         One output vector per query; zeros where it sees no key.
 
+    Raises:
+        TypeError, ValueError: As for `attention_weights`.
+
     Source: Vaswani et al. 2017, section 3.2.1, equation 1.
     Deviates: Dropout on the weights is from the authors' code, not the paper.
     Derived in: 03-scaled-dot-product-attention
@@ -126,6 +129,10 @@ def blockwise_attention(
 
     Returns:
         What `scaled_dot_product_attention` returns, with the same gradients.
+
+    Raises:
+        TypeError, ValueError: As for `attention_weights`; a `block_size` that
+            is not an integer of at least 1.
 
     Source: Milakov & Gimelshein 2018, section 3; Dao et al. 2022, section 3.1
         and algorithm 1.
@@ -209,6 +216,11 @@ def rotate(
     Returns:
         Vectors of the same lengths, in the dtype of `x`.
 
+    Raises:
+        TypeError: An argument is not a tensor of floating-point numbers.
+        ValueError: `x` has other axes or an odd width, or `angles` are not
+            (token, head_dim / 2).
+
     Source: Su et al. 2021, section 3.2.2 and equation 34.
     Deviates: The pairs, see above.
     Derived in: 22-the-block-since
@@ -256,6 +268,12 @@ class MultiHeadAttention(nn.Module):
         qk_norm_eps: Epsilon of the two; above 0.
         attention_dropout: Rate on the weights, in [0, 1).
         dropout: Rate after the output projection, in [0, 1).
+
+    Raises:
+        TypeError, ValueError: Sizes that are not positive integers or do not
+            divide; rates outside [0, 1); a scale that is not a finite number;
+            an epsilon that is not above 0; a mask that is not boolean or does
+            not fit.
 
     Source: Vaswani et al. 2017, section 3.2.2; fewer heads of keys and values:
         Shazeer 2019, section 3, and Ainslie et al. 2023, section 2.2;
@@ -410,6 +428,10 @@ class MultiHeadAttention(nn.Module):
 
 def kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
     """Return the heads of keys and values, with None replaced by its meaning.
+
+    Raises:
+        TypeError, ValueError: A number that is not a positive integer, or
+            `num_kv_heads` does not divide `num_heads`.
 
     >>> kv_heads(8, None), kv_heads(8, 2)
     (8, 2)

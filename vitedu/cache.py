@@ -32,7 +32,14 @@ class KeyValueCache:
         return sum(kept.nbytes for kept in self._kept or ())
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add keys and values (batch, heads, key, dim); return all so far."""
+        """Add keys and values (batch, heads, key, dim); return all so far.
+
+        Raises:
+            TypeError: They are not tensors of floating-point numbers, or have
+                another dtype than those that are kept.
+            ValueError: They do not have the axes, the batch, the heads and
+                the widths of those that are kept.
+        """
         for name, new in (("k", k), ("v", v)):
             require.rank(name, new, "batch heads key dim")
             require.floating(name, new)
@@ -60,7 +67,11 @@ class KeyValueCache:
         return self._kept
 
     def kept(self) -> tuple[Tensor, Tensor]:
-        """Return the keys and values so far."""
+        """Return the keys and values so far.
+
+        Raises:
+            ValueError: Nothing has been kept yet.
+        """
         if self._kept is None:
             raise ValueError("cache must hold keys and values, it is empty")
         return self._kept
@@ -69,6 +80,10 @@ class KeyValueCache:
         """Keep the given rows of the batch, in this order, as often as named.
 
         Beam search needs it: a hypothesis goes on from another's past.
+
+        Raises:
+            TypeError: `rows` is not a tensor of integers.
+            ValueError: It has other axes, or a row is outside the batch.
         """
         require.rank("rows", rows, "row")
         require.integers("rows", rows)
@@ -100,6 +115,9 @@ class DecoderCache:
 
     Args:
         num_layers: Blocks of the decoder.
+
+    Raises:
+        TypeError, ValueError: `num_layers` is not an integer of at least 1.
     """
 
     def __init__(self, num_layers: int) -> None:
@@ -113,7 +131,11 @@ class DecoderCache:
 
     @property
     def memory_shape(self) -> tuple[int, int]:
-        """Batch and length of the memory that the first step has read."""
+        """Batch and length of the memory that the first step has read.
+
+        Raises:
+            ValueError: There was no step yet.
+        """
         k, _ = self.blocks[0][1].kept()
         return k.shape[0], k.shape[2]
 

@@ -46,6 +46,10 @@ class BlockConfig:
         drop_path: Rate of stochastic depth in the last block; it grows
             linearly from 0 in the first; in [0, 1).
 
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range, or two do not fit.
+
     Source: table 1 of Dosovitskiy et al. 2021 and table 3 of Vaswani et al.
         2017 name the sizes; `drop_path` is Huang et al. 2016. "rms",
         "swiglu", no biases and `num_kv_heads` are those of Llama (Touvron et
@@ -82,6 +86,9 @@ class BlockConfig:
         """Check what joins two fields; each by itself is in order already.
 
         A subclass extends it, and calls that of its base class.
+
+        Raises:
+            ValueError: Two fields do not fit.
         """
         if self.head_dim is None:
             require.divisible(
@@ -235,6 +242,10 @@ class ViTConfig(BlockConfig):
             then resampled to its grid; rotary ones are those of its grid;
             sinusoids are for one grid alone.
         resampling: How, if so: a mode of `interpolate_positions`.
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range, or two do not fit.
 
     Source: Dosovitskiy et al. 2021, sections 3.1 and 4.1, table 1 and
         appendix B.1; `layer_norm_eps` as in the authors' code;
@@ -435,6 +446,10 @@ class TransformerConfig(BlockConfig):
         final_norm: Whether one stands after it; None means where
             `norm_first`, since pre-norm stacks need it.
 
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range, or two do not fit.
+
     Source: Vaswani et al. 2017, sections 3.1 to 3.4 and table 3.
     Derived in: 09-transformer
     """
@@ -557,6 +572,10 @@ class TrainConfig:
             also where they serve as the output map.
         layer_decay: Factor on the rate from each layer to the one below it,
             in (0, 1], for fine-tuning: see `parameter_groups`.
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range.
 
     Source: Loshchilov & Hutter 2019 (AdamW); Smith & Topin 2018 (one cycle).
     Deviates: AdamW's paper decays every parameter, which `decay_all` does;

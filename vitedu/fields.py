@@ -37,6 +37,10 @@ def check_fields(config: Any) -> None:
     it another default. Without a rule its annotation says what it may hold:
     True or False, an integer, a finite number, one of the words of a Literal,
     or an object of a class. None passes where the annotation allows it.
+
+    Raises:
+        TypeError: A field has the wrong type.
+        ValueError: A field is outside its range.
     """
     hints, rules = get_type_hints(type(config)), {}
     for base in reversed(type(config).__mro__):

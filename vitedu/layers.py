@@ -40,6 +40,9 @@ def swiglu_width(d_ff: int, *, multiple_of: int = 1) -> int:
         d_ff: Hidden width of a network without a gate.
         multiple_of: What the result is to be a multiple of; it is rounded up.
 
+    Raises:
+        TypeError, ValueError: A number is not an integer of at least 1.
+
     Source: Shazeer 2020, section 2; Touvron et al. 2023 (Llama), section 2.2.
     Derived in: 22-the-block-since
 
@@ -68,6 +71,10 @@ def make_norm(
         d_model: Width of a token.
         eps: Is added to the mean square; above 0.
 
+    Raises:
+        TypeError, ValueError: An unknown `norm`, a width that is not a
+            positive integer, an epsilon that is not above 0.
+
     Source: Ba et al. 2016, section 3; Zhang & Sennrich 2019, section 4.
     Derived in: 22-the-block-since
 
@@ -93,6 +100,10 @@ class FeedForward(nn.Module):
         activation_dropout: Rate after the activation, in [0, 1); None means
             `dropout` (ViT; the Transformer of 2017 has none there).
         dropout: Rate after the second map, in [0, 1).
+
+    Raises:
+        TypeError, ValueError: Sizes that are not positive integers, an unknown
+            activation, a rate outside [0, 1).
 
     Source: Vaswani et al. 2017, section 3.3; GELU and both dropouts as in
         Dosovitskiy et al. 2021, section 3.1 and appendix B.1; SwiGLU: Shazeer
@@ -143,6 +154,9 @@ class DropPath(nn.Module):
     Args:
         rate: Probability of skipping, in [0, 1).
 
+    Raises:
+        TypeError, ValueError: A rate outside [0, 1).
+
     Source: Huang et al. 2016, section 3.
     Deviates: The paper drops for a whole batch and rescales in evaluation;
         here each sample is drawn by itself and the rescaling is in training.
@@ -174,6 +188,10 @@ class LayerScale(nn.Module):
     Args:
         d_model: Width of a token.
         initial: What all factors start at; above 0.
+
+    Raises:
+        TypeError, ValueError: A width that is not a positive integer, an
+            `initial` that is not above 0.
 
     Source: Touvron et al. 2021b, section 2.
     """
@@ -212,6 +230,11 @@ class EncoderBlock(nn.Module):
         parallel: Whether both read the same normalised input, and are one
             residual branch: x + attn(norm1(x)) + mlp(norm1(x)). There is no
             `norm2` then. It needs `norm_first`.
+
+    Raises:
+        TypeError, ValueError: `attn` and `mlp` of different widths, a rate
+            outside [0, 1), an epsilon or a `layer_scale` that is not above 0,
+            an unknown `norm`, `parallel` without `norm_first`.
 
     Source: Dosovitskiy et al. 2021, equations 2 and 3; post-norm: Vaswani
         et al. 2017, section 3.1; `parallel`: Wang & Komatsuzaki 2021 (GPT-J),
@@ -299,6 +322,9 @@ class DecoderBlock(nn.Module):
             normalises after the sum (post-norm, Vaswani et al. 2017).
         norm: "layer" or "rms", see `make_norm`.
         layer_norm_eps: Epsilon of the three normalisations.
+
+    Raises:
+        TypeError, ValueError: As for `EncoderBlock`.
 
     Source: Vaswani et al. 2017, section 3.1.
     Derived in: 08-decoder

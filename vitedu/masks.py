@@ -22,6 +22,9 @@ def causal_mask(
     Returns:
         A lower triangle of True, the diagonal included.
 
+    Raises:
+        TypeError, ValueError: `length` is not an integer of at least 1.
+
     Source: Vaswani et al. 2017, section 3.2.3.
     Derived in: 04-masking
 
@@ -53,6 +56,10 @@ def sliding_window_mask(
     Returns:
         A band of True, the diagonal included. A window of `length` or more
         hides nothing of what the whole would show.
+
+    Raises:
+        TypeError, ValueError: A number is not an integer of at least 1, or
+            `causal` is neither True nor False.
 
     Source: Beltagy et al. 2020 (Longformer), section 3.1; causal: Jiang et
         al. 2023 (Mistral 7B), section 2.
@@ -98,6 +105,10 @@ def window_mask(
     Returns:
         True where two patches share a window; patches are numbered row by row.
 
+    Raises:
+        TypeError, ValueError: Sizes that are not positive integers, a window
+            that does not divide the grid, a shift outside its range.
+
     Source: Liu et al. 2021 (Swin Transformer), section 3.2.
     Deviates: Swin cuts the windows out, which is cheaper, and first rolls the
         image, so that four parts at the corners fill one window, where a mask
@@ -134,6 +145,10 @@ def padding_mask(
 
     Returns:
         True where the key is a real token.
+
+    Raises:
+        TypeError: `tokens` does not hold integers, or `pad_id` is not one.
+        ValueError: `tokens` has other axes than (batch, key).
 
     Source: Vaswani et al. 2017 (implied; the paper does not describe it).
     Derived in: 04-masking
@@ -209,6 +224,12 @@ def check_mask(
     mask: Tensor, batch: int, heads: int, query: int, key: int
 ) -> None:
     """Require a mask that fits scores of shape (batch, heads, query, key).
+
+    Raises:
+        TypeError: The mask is not boolean. Numbers are refused because some
+            libraries add them to the scores and others multiply.
+        ValueError: It does not have four axes, or an axis has another size
+            than the scores (batch, heads and query may be 1).
 
     >>> check_mask(causal_mask(3), batch=2, heads=4, query=3, key=3)
     >>> check_mask(causal_mask(3).int(), batch=2, heads=4, query=3, key=3)

@@ -70,6 +70,11 @@ def unpatchify(
     Returns:
         Images whose sides are those of a patch times rows and columns.
 
+    Raises:
+        TypeError, ValueError: Sizes that are not positive integers, a number
+            of patches that is not rows * columns, or patches that do not
+            hold whole channels.
+
     Source: Dosovitskiy et al. 2021, section 3.1.
     Derived in: 11-patches
     """
@@ -110,6 +115,10 @@ class PatchEmbed(nn.Module):
         layer_norm_eps: Epsilon of that normalisation.
         any_image_size: Whether images of other sizes may come, as long as the
             patch divides them.
+
+    Raises:
+        TypeError, ValueError: Sizes that are not positive integers or do not
+            divide; images of another size, number of channels or dtype.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equation 1.
     Deviates: `norm` is not in the paper; some ViTs have it.
@@ -162,7 +171,11 @@ class PatchEmbed(nn.Module):
     def grid_of(
         self, images: Float[Tensor, "batch channel height width"]
     ) -> tuple[int, int]:
-        """Return the rows and columns of the patches of these images."""
+        """Return the rows and columns of the patches of these images.
+
+        Raises:
+            TypeError, ValueError: Images that the layer does not take.
+        """
         require.rank("images", images, "batch channel height width")
         expected, (p1, p2) = self.image_shape, self.patch_size
         height, width = images.shape[2:]

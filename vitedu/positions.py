@@ -50,6 +50,11 @@ def sinusoidal_table(
     Returns:
         One row per position, start to start + length - 1; values in [-1, 1].
 
+    Raises:
+        TypeError, ValueError: Sizes that are not positive integers, an odd
+            `d_model`, a `base` that is not above 0, a `start` below 0, a
+            `dtype` without fractions.
+
     Source: Vaswani et al. 2017, section 3.5.
     Derived in: 02-positional-encoding
 
@@ -85,6 +90,9 @@ def sinusoidal_table_2d(
 
     Returns:
         One row per patch; patches are numbered row by row.
+
+    Raises:
+        TypeError, ValueError: As for `sinusoidal_table`.
 
     Source: Chen, Xie & He 2021, section 4 (fixed 2-D sine-cosine positions).
     Deviates: The features are the same, in another order. There, all sines of
@@ -134,6 +142,9 @@ def rotary_angles(
     Returns:
         In radians, one row per position, start to start + length - 1.
 
+    Raises:
+        TypeError, ValueError: As for `sinusoidal_table`.
+
     Source: Su et al. 2021 (RoFormer), section 3.2.2.
     Derived in: 22-the-block-since
 
@@ -177,6 +188,10 @@ def rotary_angles_2d(
         In radians, first the zeros of the prefix, then one row per patch;
         patches are numbered row by row.
 
+    Raises:
+        TypeError, ValueError: As for `sinusoidal_table_2d`; a number of tokens
+            below 0.
+
     Source: Heo et al. 2024, section 3 (axial frequencies, base 100).
     Deviates: There, columns come first; here rows do, as elsewhere.
 
@@ -212,6 +227,10 @@ def alibi_slopes(
         For a power of two, 2 ** (-8 / num_heads) and its powers; for other
         numbers those of the power below it, then every other one of the power
         above it.
+
+    Raises:
+        TypeError, ValueError: `num_heads` is not an integer of at least 1, or
+            `dtype` has no fractions.
 
     Source: Press et al. 2022, section 3; other numbers as in their code.
     Derived in: 22-the-block-since
@@ -252,6 +271,10 @@ def with_alibi(
         attention with its usual factor, (head_dim + 1) ** -0.5 now, computes
         the scores that head_dim ** -0.5 gave, plus the bias.
 
+    Raises:
+        TypeError, ValueError: Not two tensors of floating-point numbers of
+            one dtype that belong together.
+
     Source: Press et al. 2022, section 3.
     Deviates: It is for causal masks, as theirs: a key that comes later would
         gain. Half precision holds whole places up to 2,048 alone.
@@ -278,6 +301,10 @@ def check_frequencies(
         base: Of the wavelengths.
         axes: How many directions there are.
         name: What messages call the width.
+
+    Raises:
+        TypeError, ValueError: A width that is not a positive integer or that
+            2 * `axes` does not divide; a `base` that is not above 0.
     """
     require.instance("name", name, str)
     require.positive_int(name, d_model)
@@ -308,6 +335,11 @@ class SinusoidalPositionEncoding(_Tabulated):
     Args:
         d_model: Width of a token; even.
         base: As for `sinusoidal_table`.
+
+    Raises:
+        TypeError, ValueError: A width that is not a positive even integer, a
+            `base` that is not above 0; tokens of another width or without
+            fractions; a `start` below 0.
 
     Source: Vaswani et al. 2017, section 3.5.
     Derived in: 02-positional-encoding
@@ -360,6 +392,11 @@ class SinusoidalPositionEncoding2d(_Tabulated):
         num_prefix_tokens: Tokens in front of the patches. They have no place
             in the image and stay as they are.
         base: As for `sinusoidal_table`.
+
+    Raises:
+        TypeError, ValueError: Arguments that do not fit, as for
+            `sinusoidal_table_2d`; tokens of another number or width, or
+            without fractions.
 
     Source: Chen, Xie & He 2021, section 4.
     Deviates: As `sinusoidal_table_2d` does.
@@ -488,6 +525,11 @@ def interpolate_positions(
     Returns:
         Vectors for the same prefix and the new patches, in the dtype of
         `weight`; with equal grids the same numbers.
+
+    Raises:
+        TypeError: `weight` does not hold fractions, or a grid no integers.
+        ValueError: A grid has a side below 1, `mode` is unknown, or `weight`
+            does not hold num_prefix_tokens + rows * columns vectors.
 
     Source: Dosovitskiy et al. 2021, section 3.2.
     Deviates: The paper names no method; its code is bilinear.

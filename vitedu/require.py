@@ -1,8 +1,4 @@
-"""The rules that arguments obey, each with an error that says what came.
-
-The error is a TypeError where a value has another type, True for an integer
-included, and a ValueError where it is outside its range.
-"""
+"""The rules that arguments obey, each with an error that says what came."""
 
 import math
 import os
@@ -17,7 +13,12 @@ _INTEGERS = (Integral, torch.SymInt)
 
 
 def integer(name: str, value: int, *, at_least: int | None = None) -> None:
-    """Require an integer, no smaller than `at_least` if that is given."""
+    """Require an integer, no smaller than `at_least` if that is given.
+
+    Raises:
+        TypeError: `value` is not an integer; a bool is not one either.
+        ValueError: `value` is below `at_least`.
+    """
     # While a graph is captured, sizes are symbols; in a trace, tensors.
     if isinstance(value, bool) or not (
         isinstance(value, _INTEGERS) or torch.jit.is_tracing()
@@ -28,19 +29,33 @@ def integer(name: str, value: int, *, at_least: int | None = None) -> None:
 
 
 def positive_int(name: str, value: int) -> None:
-    """Require an integer of at least 1."""
+    """Require an integer of at least 1.
+
+    Raises:
+        TypeError: `value` is not an integer; a bool is not one either.
+        ValueError: `value` is below 1.
+    """
     integer(name, value, at_least=1)
 
 
 def seed(name: str, value: int) -> None:
-    """Require a seed that PyTorch's generators take: 0 to 2**64 - 1."""
+    """Require a seed that PyTorch's generators take: 0 to 2**64 - 1.
+
+    Raises:
+        TypeError: `value` is not an integer; a bool is not one either.
+        ValueError: `value` is outside that range.
+    """
     integer(name, value, at_least=0)
     if value >= 2**64:
         raise ValueError(f"{name} must be below 2**64, got {value}")
 
 
 def boolean(name: str, value: bool) -> None:
-    """Require True or False."""
+    """Require True or False.
+
+    Raises:
+        TypeError: `value` is something else, 0 and 1 included.
+    """
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, got {value!r}")
 
@@ -48,7 +63,11 @@ def boolean(name: str, value: bool) -> None:
 def instance(
     name: str, value: object, *kinds: type, optional: bool = False
 ) -> None:
-    """Require an object of one of these types; or None, if `optional`."""
+    """Require an object of one of these types; or None, if `optional`.
+
+    Raises:
+        TypeError: `value` is of another type.
+    """
     if not (isinstance(value, kinds) or (optional and value is None)):
         wanted = " or ".join(kind.__name__ for kind in kinds)
         article = "an" if wanted[0] in "AEIOUaeiou" else "a"
@@ -58,7 +77,11 @@ def instance(
 
 
 def function(name: str, value: object, *, optional: bool = False) -> None:
-    """Require what can be called; or None, if `optional`."""
+    """Require what can be called; or None, if `optional`.
+
+    Raises:
+        TypeError: `value` cannot be called.
+    """
     if not (callable(value) or (optional and value is None)):
         raise TypeError(f"{name} must be callable, got {value!r}")
 
@@ -66,7 +89,11 @@ def function(name: str, value: object, *, optional: bool = False) -> None:
 def path(
     name: str, value: str | os.PathLike | None, *, optional: bool = False
 ) -> Path | None:
-    """Return the path that a string or path names; or None, if `optional`."""
+    """Return the path that a string or a path names; or None, if `optional`.
+
+    Raises:
+        TypeError: `value` is something else.
+    """
     if optional and value is None:
         return None
     if not isinstance(value, str | os.PathLike):
@@ -75,7 +102,12 @@ def path(
 
 
 def device(name: str, value: torch.device | str | None) -> None:
-    """Require a device, its name, or None."""
+    """Require a device, its name, or None.
+
+    Raises:
+        TypeError: `value` is something else.
+        ValueError: PyTorch knows no device of that name.
+    """
     if value is None or isinstance(value, torch.device):
         return
     instance(name, value, str)
@@ -88,7 +120,12 @@ def device(name: str, value: torch.device | str | None) -> None:
 
 
 def sides(name: str, value: int | tuple[int, int]) -> tuple[int, int]:
-    """Return (height, width) of a size that may be given as one number."""
+    """Return (height, width) of a size that may be given as one number.
+
+    Raises:
+        TypeError: `value` is neither an integer nor a pair of integers.
+        ValueError: A side is below 1.
+    """
     if isinstance(value, tuple | list):
         if len(value) != 2:
             raise TypeError(
@@ -102,7 +139,12 @@ def sides(name: str, value: int | tuple[int, int]) -> tuple[int, int]:
 
 
 def grid(name: str, value: tuple[int, int]) -> None:
-    """Require the rows and columns of a grid: two integers of at least 1."""
+    """Require the rows and columns of a grid: two integers of at least 1.
+
+    Raises:
+        TypeError: `value` is not a pair of integers.
+        ValueError: One of the two is below 1.
+    """
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TypeError(f"{name} must be (rows, columns), got {value!r}")
     positive_int(f"{name}[0]", value[0])
@@ -118,7 +160,12 @@ def number(
     below: float | None = None,
     at_most: float | None = None,
 ) -> None:
-    """Require a finite real number within the bounds that are given."""
+    """Require a finite real number within the bounds that are given.
+
+    Raises:
+        TypeError: `value` is not a real number; a bool is not one.
+        ValueError: It is not finite or breaks a bound.
+    """
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name} must be a number, got {value!r}")
     try:
@@ -143,14 +190,22 @@ def rate(name: str, value: float) -> None:
 
 
 def choice(name: str, value: str, options: tuple[str, ...]) -> None:
-    """Require one of the given words."""
+    """Require one of the given words.
+
+    Raises:
+        ValueError: `value` is not among `options`.
+    """
     # A tensor would be compared number by number.
     if not isinstance(value, type(options[0])) or value not in options:
         raise ValueError(f"{name} must be one of {options}, got {value!r}")
 
 
 def divisible(name: str, value: int, by_name: str, by: int) -> None:
-    """Require that `by` divides `value`."""
+    """Require that `by` divides `value`.
+
+    Raises:
+        ValueError: There is a remainder.
+    """
     if value % by:
         raise ValueError(
             f"{name} must be divisible by {by_name}, "
@@ -159,7 +214,12 @@ def divisible(name: str, value: int, by_name: str, by: int) -> None:
 
 
 def anchor(name: str, value: str) -> None:
-    """Require a name that a link and a style sheet can use as it is."""
+    """Require a name that a link and a style sheet can use as it is.
+
+    Raises:
+        TypeError: `value` is not a string.
+        ValueError: It holds something other than a-z, 0-9 and hyphens.
+    """
     instance(name, value, str)
     if not re.fullmatch("[a-z0-9-]+", value):
         raise ValueError(
@@ -168,7 +228,12 @@ def anchor(name: str, value: str) -> None:
 
 
 def rank(name: str, tensor: torch.Tensor, axes: str) -> None:
-    """Require a tensor with one axis per word of `axes`."""
+    """Require a tensor with one axis per word of `axes`.
+
+    Raises:
+        TypeError: `tensor` is not a tensor.
+        ValueError: It has another number of axes.
+    """
     _tensor(name, tensor)
     if tensor.ndim != len(axes.split()):
         raise ValueError(
@@ -178,7 +243,11 @@ def rank(name: str, tensor: torch.Tensor, axes: str) -> None:
 
 
 def floating(name: str, tensor: torch.Tensor) -> None:
-    """Require a tensor of floating-point numbers."""
+    """Require a tensor of floating-point numbers.
+
+    Raises:
+        TypeError: `tensor` is not a tensor, or holds something else.
+    """
     _tensor(name, tensor)
     if not tensor.is_floating_point():
         raise TypeError(
@@ -193,6 +262,9 @@ def dtype_of(name: str, tensor: torch.Tensor, layer: torch.nn.Module) -> None:
     Automatic mixed precision converts by itself; any floating-point type
     goes in there. So does a layer put in later that has no `weight` or one
     without fractions, such as a quantised one.
+
+    Raises:
+        TypeError: `tensor` holds numbers of another type.
     """
     floating(name, tensor)
     kind, weight = tensor.device.type, getattr(layer, "weight", None)
@@ -220,6 +292,10 @@ def tokens(
         tensor: What was given.
         d_model: Width of a token.
         layer: What reads the tokens.
+
+    Raises:
+        TypeError: `tensor` is not a tensor, or has another dtype.
+        ValueError: It has other axes or another width.
     """
     rank(name, tensor, "batch length d_model")
     if tensor.shape[-1] != d_model:
@@ -231,7 +307,12 @@ def tokens(
 
 
 def integers(name: str, tensor: torch.Tensor) -> None:
-    """Require a tensor of integers that can look something up."""
+    """Require a tensor of integers that can look something up.
+
+    Raises:
+        TypeError: `tensor` is not a tensor, or holds something other than
+            integers of 32 or 64 bits.
+    """
     _tensor(name, tensor)
     if tensor.dtype not in (torch.int32, torch.int64):
         raise TypeError(
@@ -245,6 +326,10 @@ def ids(name: str, tensor: torch.Tensor, size: int) -> None:
 
     On an accelerator the range is left to the look-up, which would otherwise
     have to wait for this check.
+
+    Raises:
+        TypeError: `tensor` is not a tensor, or does not hold integers.
+        ValueError: It has other axes, or an id is outside the vocabulary.
     """
     rank(name, tensor, "batch length")
     integers(name, tensor)
@@ -277,7 +362,14 @@ def numbers(*tensors: torch.Tensor) -> list[int | float | bool]:
 def queries_keys_values(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
 ) -> None:
-    """Require q, k, v (batch, heads, length, dim) that belong together."""
+    """Require q, k, v (batch, heads, length, dim) that belong together.
+
+    Raises:
+        TypeError: One is not a tensor of floating-point numbers, or they have
+            several dtypes.
+        ValueError: One has other axes, another batch or number of heads than
+            q; k another width than q; v another length than k.
+    """
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         rank(name, tensor, "batch heads length head_dim")
         floating(name, tensor)

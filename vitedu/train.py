@@ -392,7 +392,11 @@ _NEEDS = {
 
 
 def _check_together(options: TrainOptions) -> None:
-    """Require options that have a meaning beside the others."""
+    """Require options that have a meaning beside the others.
+
+    Raises:
+        ValueError: One has none.
+    """
     for name, needed in _NEEDS.items():
         value = getattr(options, name)
         if value is not None and getattr(options, needed) is None:

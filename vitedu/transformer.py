@@ -32,6 +32,11 @@ class TokenEmbedding(nn.Module):
         pad_id: The row that stays zero in the beginning and that looking up
             does not train.
 
+    Raises:
+        TypeError: `config` is not a TransformerConfig.
+        ValueError: A `pad_id` outside the vocabulary; a sequence longer than
+            `config.max_len`.
+
     Source: Vaswani et al. 2017, sections 3.4, 3.5 and 5.4.
     """
 
@@ -69,6 +74,9 @@ class Encoder(nn.Module):
     Args:
         config: Sizes, rates and norms.
 
+    Raises:
+        TypeError: `config` is not a TransformerConfig.
+
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: With ``norm_first`` a layer normalisation closes the stack.
     Derived in: 07-encoder
@@ -103,6 +111,10 @@ class Decoder(nn.Module):
 
     Args:
         config: Sizes, rates and norms.
+
+    Raises:
+        TypeError: `config` is not a TransformerConfig.
+        ValueError: A `cache` of another number of blocks.
 
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: As for `Encoder`.
@@ -156,6 +168,12 @@ class Transformer(TiedTable):
 
     Args:
         config: Sizes, rates, choices.
+
+    Raises:
+        TypeError: `config` is not a TransformerConfig; ids that are not
+            integers.
+        ValueError: Ids outside their vocabulary, batches or lengths that do
+            not fit together.
 
     Source: Vaswani et al. 2017, section 3, figure 1.
     Deviates: No dropout on attention weights unless asked for, as its code has

@@ -238,6 +238,10 @@ class VisionTransformer(nn.Module):
 
         It starts as `config.weights_init` has it, where the weights are and
         in their dtype. With a distillation token there are two.
+
+        Raises:
+            TypeError, ValueError: `num_classes` is not an integer of at
+                least 0.
         """
         self.config = replace(self.config, num_classes=num_classes)
         self.class_names = None

@@ -83,6 +83,9 @@ def patch_distances(
 
     Returns:
         Euclidean distances; patches are numbered row by row.
+
+    Raises:
+        TypeError, ValueError: Sizes that are no positive integers.
     """
     require.grid("grid_size", grid_size)
     height, width = require.sides("patch_size", patch_size)
@@ -116,6 +119,11 @@ def attention_distance(
 
     Returns:
         Mean distance of each head, 0 (only itself) up to the diagonal.
+
+    Raises:
+        TypeError: `weights` is no tensor of floating-point numbers.
+        ValueError: A number of tokens that does not fit the grid, or a map
+            that is not square.
 
     Source: Dosovitskiy et al. 2021, section 4.5 and appendix D.7.
     Deviates: The paper does not say what it does with the class token.
@@ -197,6 +205,11 @@ def attention_rollout(
         row sums to 1. A token that attends to nothing keeps itself, or has
         a row of zeros with ``residual=0``.
 
+    Raises:
+        TypeError: Maps that are no tensors of floating-point numbers.
+        ValueError: No map at all, maps that are not square or differ in
+            shape, maps of several stacks, or arguments out of range.
+
     Source: Abnar and Zuidema 2020, section 3, attention rollout.
     Deviates: The paper fixes `residual` at 0.5 and fuses with the mean.
 
@@ -262,6 +275,10 @@ def position_similarity(
     Returns:
         Cosine similarity in [-1, 1]: entry [i, j] is a map over the grid for
         the patch in row i and column j. It carries no gradient.
+
+    Raises:
+        TypeError: `weight` is no tensor of floating-point numbers.
+        ValueError: Other axes, or a number of positions that does not fit.
 
     Source: Dosovitskiy et al. 2021, section 4.5, figure 7 (centre).
     """

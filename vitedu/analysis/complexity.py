@@ -41,6 +41,11 @@ def layer_flops(
         a recurrent layer, 2 k n d**2 for a convolution; 8 n d**2 more with
         projections.
 
+    Raises:
+        TypeError, ValueError: An unknown kind, a number that is no integer of
+            at least 1, a window that is missing, too many or longer than the
+            sequence, or projections without attention.
+
     Source: Vaswani et al. 2017, table 1.
     Deviates: The table names orders of growth and leaves the projections
         out. With them, attention only costs more than its projections beyond
@@ -74,6 +79,10 @@ def sequential_operations(kind: LayerKind, num_tokens: int) -> int:
     Returns:
         As many as tokens for a recurrent layer, 1 for the others.
 
+    Raises:
+        TypeError, ValueError: An unknown kind, or a length that is no integer
+            of at least 1.
+
     Source: Vaswani et al. 2017, table 1.
     Derived in: 01-why-attention
     """
@@ -95,6 +104,10 @@ def receptive_field(
 
     Returns:
         1 + num_layers * (window - 1), or window**num_layers if dilated.
+
+    Raises:
+        TypeError, ValueError: A number is no integer of at least 1, or
+            `dilated` no truth value.
 
     Source: Vaswani et al. 2017, section 4.
     Derived in: 01-why-attention
@@ -132,6 +145,11 @@ def path_length(
         the number of layers until the receptive field is as long as the
         sequence; from its first to its last token that is enough if a window
         ends at the token itself.
+
+    Raises:
+        TypeError, ValueError: An unknown kind, numbers that are no integers
+            or too small, a window that is missing or too many, or `dilated`
+            without a convolution.
 
     Source: Vaswani et al. 2017, table 1.
     Derived in: 01-why-attention

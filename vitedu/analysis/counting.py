@@ -14,6 +14,9 @@ def parameter_counts(config: ViTConfig | TransformerConfig) -> dict[str, int]:
         that of the built model. A table that two parts share counts once,
         where it first appears.
 
+    Raises:
+        TypeError: `config` is neither of the two.
+
     Source: Dosovitskiy et al. 2021, table 1, and Vaswani et al. 2017, table
         3, give the sums, rounded to millions.
     Derived in: 15-counting
@@ -36,6 +39,9 @@ def parameter_counts(config: ViTConfig | TransformerConfig) -> dict[str, int]:
 
 def head_widths(config: BlockConfig) -> tuple[int, int]:
     """Return (head_dim, value_dim), with None replaced by what it means.
+
+    Raises:
+        TypeError: `config` is no config of a model.
 
     >>> head_widths(ViTConfig.h14())
     (80, 80)

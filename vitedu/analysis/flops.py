@@ -24,6 +24,10 @@ def vit_flops(config: ViTConfig, *, batch_size: int = 1) -> dict[str, int]:
         queries with keys and weights with values, grow with the square of
         the number of tokens.
 
+    Raises:
+        TypeError, ValueError: `config` is no ViTConfig, or `batch_size` no
+            integer of at least 1.
+
     Derived in: 15-counting
 
     >>> round(sum(vit_flops(ViTConfig.b16()).values()) / 1e9, 2)
@@ -72,6 +76,10 @@ def transformer_flops(
         Part -> floating-point operations; "projections" and "products" as
         for `vit_flops`, for the encoder, the decoder and the cross-attention
         between them.
+
+    Raises:
+        TypeError, ValueError: `config` is no TransformerConfig, or a number
+            no integer of at least 1.
 
     >>> flops = transformer_flops(TransformerConfig.base(), 64, 48)
     >>> sum(flops.values())
@@ -123,6 +131,10 @@ def cached_step_flops(
 
     Returns:
         Part -> floating-point operations, named as by `transformer_flops`.
+
+    Raises:
+        TypeError, ValueError: `config` is no TransformerConfig, or a number
+            is too small or no integer.
     """
     _require_config(config, TransformerConfig)
     require.positive_int("src_len", src_len)
@@ -156,6 +168,9 @@ def training_flops(forward: dict[str, int]) -> dict[str, int]:
         Part -> floating-point operations of a training step, the optimiser
         aside.
 
+    Raises:
+        TypeError, ValueError: `forward` is no dict of counts.
+
     Deviates: A kernel that does not keep the attention weights multiplies
         queries by keys once more in the backward pass; that is left out.
     Derived in: 15-counting
@@ -179,6 +194,10 @@ def pretraining_exaflops(
         config: The model.
         num_epochs: How often each image is seen.
         num_images: Images of the data set.
+
+    Raises:
+        TypeError, ValueError: `config` is no ViTConfig, or a number no
+            integer of at least 1.
 
     Source: Dosovitskiy et al. 2021, table 6, whose numbers this reproduces
         with the 303 million images of their data set.
@@ -208,6 +227,9 @@ def quadratic_share(flops: dict[str, int]) -> float:
     Returns:
         The parts named "..._products" over the sum, in [0, 1].
 
+    Raises:
+        TypeError, ValueError: `flops` is no dict of counts, or all are 0.
+
     >>> round(quadratic_share(vit_flops(ViTConfig.b16())), 4)
     0.0407
     """
@@ -227,6 +249,9 @@ def crossover_length(config: BlockConfig) -> float:
 
     Returns:
         6 * d_model where d_ff is 4 * d_model and the heads share out d_model.
+
+    Raises:
+        TypeError: `config` is no config of a model.
 
     >>> crossover_length(ViTConfig.b16())
     4608.0

@@ -47,6 +47,10 @@ def layer_table(config: ViTConfig) -> list[LayerRow]:
     Returns:
         The rows in the order of the calls; 199 for twelve blocks.
 
+    Raises:
+        TypeError: `config` is no ViTConfig.
+        ValueError: It asks for what that layout did not have.
+
     Derived in: 15-counting
 
     >>> rows = layer_table(ViTConfig.b32(num_classes=5))
@@ -76,6 +80,9 @@ def called_layers(model: nn.Module, *inputs: Tensor) -> list[LayerRow]:
     Returns:
         The rows in the order in which the calls end. A module that is called
         twice has two rows, and its parameters count twice.
+
+    Raises:
+        TypeError: `model` is no module, or one inside returns no tensor.
 
     Derived in: 15-counting
     """
@@ -125,6 +132,10 @@ def printed_totals(
     Returns:
         "parameters", a count; "input_mb", "forward_backward_mb",
         "parameters_mb" and their sum "total_mb", in units of 1024**2 bytes.
+
+    Raises:
+        TypeError, ValueError: `rows` is no list of LayerRows, or
+            `input_shape` holds something else than integers of at least 1.
 
     Derived in: 15-counting
 

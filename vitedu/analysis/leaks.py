@@ -77,6 +77,9 @@ def future_leak(changes: Float[Tensor, "perturbed output"]) -> float:
 
     Returns:
         0 for a causal function.
+
+    Raises:
+        TypeError, ValueError: `changes` is no square matrix of numbers.
     """
     require.floating("changes", changes)
     require.rank("changes", changes, "perturbed output")
@@ -116,6 +119,10 @@ def padding_leak(
 
     Returns:
         0 if nothing real can see the padding.
+
+    Raises:
+        TypeError, ValueError: As for `leaks`, and masks that are not boolean,
+            do not fit, or leave nothing to change or nothing to count.
     """
     meter = _Meter(function, alternatives, model, training, noise, seed)
     _length(inputs)

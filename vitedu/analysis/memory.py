@@ -24,6 +24,9 @@ def attention_map_bytes(
         num_tokens: Length of the sequence.
         batch_size: Number of sequences.
 
+    Raises:
+        TypeError, ValueError: A number is no integer of at least 1.
+
     Derived in: 15-counting
 
     >>> round(attention_map_bytes(12, 197) / 1024**2, 2)
@@ -49,6 +52,9 @@ def training_state_bytes(
     Returns:
         "parameters", "gradients" and "adam"; Adam's step counters, a number
         per tensor, are left out.
+
+    Raises:
+        TypeError: `config` is no config of a model.
 
     Derived in: 15-counting
 
@@ -76,6 +82,10 @@ def kv_cache_bytes(
         num_tokens: Tokens so far.
         batch_size: Number of sequences.
         number_bytes: Of one number: 4 in single precision, 2 in half.
+
+    Raises:
+        TypeError, ValueError: `config` is no config of a model, or a number
+            is no integer of at least 1.
 
     Source: Shazeer 2019, section 3.1; Ainslie et al. 2023, section 2.2.
 

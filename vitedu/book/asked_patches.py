@@ -132,6 +132,12 @@ def asked_patches(
             `IMAGENET`.
         drawn: One with as many blocks and heads, to compare it with.
         names: Photographs of `PHOTOGRAPHS`, the first shown first.
+
+    Raises:
+        TypeError: A model that is no VisionTransformer, names that are no
+            list.
+        ValueError: A name that is unknown or comes twice; a model that takes
+            no such images; two of different sizes.
     """
     models = {"trained": trained, "drawn": drawn}
     sizes = [_sizes(name, model) for name, model in models.items()]

@@ -36,6 +36,10 @@ def choice_box(
         show: Name of a last button for those who do not want to choose.
         place: Address and name of where the answer is explained; a link to
             it stands behind each explanation.
+
+    Raises:
+        TypeError: A question or an explanation that is no text.
+        ValueError: Too few or too many options, or none of them right.
     """
     check_choices(question, options, right)
     key = repr((question, [*options], right)).encode()
@@ -63,7 +67,12 @@ def choice_box(
 def check_choices(
     question: str, options: Mapping[str | int, str], right: str | int
 ) -> None:
-    """Refuse a question that cannot be asked."""
+    """Refuse a question that cannot be asked.
+
+    Raises:
+        TypeError: A question or an explanation that is no text.
+        ValueError: Too few or too many options, or none of them right.
+    """
     require.instance("question", question, str)
     require.instance("options", options, Mapping)
     if not 2 <= len(options) <= MOST_OPTIONS:

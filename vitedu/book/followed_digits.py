@@ -47,6 +47,11 @@ def followed_digits(
         model: A network for the digits of chapter 14, as `rounded_to_half`
             makes it.
         all_images: Whether to send all test images instead.
+
+    Raises:
+        TypeError: `model` is no VisionTransformer, `all_images` no bool.
+        ValueError: A config that asks for more than that of
+            `ViTConfig.digits` in other sizes; weights that are not rounded.
     """
     sent = _sent("model", model)
     data = digits()
@@ -74,6 +79,12 @@ def digits_to_shuffle(
     Args:
         placed: A network for the digits, as `rounded_to_half` makes it.
         bag: One without positions.
+
+    Raises:
+        TypeError: Either is no VisionTransformer.
+        ValueError: A config that asks for more than that of
+            `ViTConfig.digits` in other sizes, or for positions in `bag`;
+            weights that are not rounded.
     """
     sent = {
         "with": _sent("placed", placed),
@@ -102,6 +113,9 @@ def deleted_digits(model: VisionTransformer) -> dict[str, Any]:
 
     Args:
         model: As for `followed_digits`.
+
+    Raises:
+        TypeError, ValueError: As `followed_digits` does.
     """
     sent = followed_digits(model)
     data = digits()
@@ -124,6 +138,9 @@ def check_config(name: str, config: ViTConfig, **special: Any) -> None:
         name: How a message calls the model.
         config: Of the model.
         special: What has to differ from `ViTConfig.digits`.
+
+    Raises:
+        ValueError: A field that the pages do not know has another value.
     """
     free = {field: getattr(config, field) for field in _FREE}
     usual = asdict(ViTConfig.digits(**free | special))

@@ -86,6 +86,11 @@ class Exercise:
         judge: Takes an answer that is not None, returns a verdict.
         wrong: What is said about each mistake that has been foreseen -> an
             answer that makes it.
+
+    Raises:
+        TypeError: A text is not a string.
+        ValueError: Another number or name than the chapter's, too few or too
+            many hints.
     """
 
     number: str

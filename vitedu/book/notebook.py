@@ -49,6 +49,10 @@ def set_up(seed: int = 0, device: str = "cpu", language: str = "en") -> None:
         language: In which guesses, claims, tables, figures, hints and checks
             speak: "en", or "zh" for Chinese.
 
+    Raises:
+        TypeError, ValueError: `seed` is no such integer; there is no such
+            device or language.
+
     Deviates: Nothing in this book was run on a graphics card. Tests follow
         every tensor through the models, forward and backward, as if it lay on
         one. Whole chapters were not tried: what a cell hands to NumPy needs a
@@ -370,6 +374,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> "_Table":
         header: The names of the columns.
         rows: One entry a column each: text, or a number.
 
+    Raises:
+        TypeError: A name that is no text.
+        ValueError: No column, or a row of another length than the header.
+
     >>> table(["rule", "steps"], [["greedy", 5], ["beam", 12]])
     rule    steps
     greedy      5
@@ -455,6 +463,10 @@ def predict(
         question: What to predict, plain text.
         options: From 2 to 6 answers -> what to say to those who choose it.
         right: The right one of them, computed by the page if it is a number.
+
+    Raises:
+        TypeError: A question or an explanation that is no text.
+        ValueError: Too few or too many options, or none of them right.
 
     >>> predict("1 + 1?", {2: "Count.", 11: "Those are digits."}, right=1 + 1)
     Guess first: 1 + 1? (2, 11)

@@ -69,7 +69,11 @@ def _table_in(text: str, say: Say) -> str:
 
 
 def _html_in(text: str, say: Say) -> str:
-    """Return HTML with its texts said; code in a text is between backticks."""
+    """Return HTML with its texts said; code in a text is between backticks.
+
+    Raises:
+        ValueError: The number of a claim is not in its translation.
+    """
     if not re.search("[A-Za-z]", re.sub("<[^>]*>", "", text)):
         return text
     page = BeautifulSoup(text, "html.parser")

@@ -81,6 +81,10 @@ def pack_network(
             times as wide as a token, image and patch are square; depth,
             number of heads and sizes may differ.
         normalisation: Of the pixels that it reads.
+
+    Raises:
+        TypeError: Arguments of another type.
+        ValueError: A config that asks for what the kernel does not compute.
     """
     require.instance("model", model, VisionTransformer)
     require.instance("normalisation", normalisation, Normalisation)

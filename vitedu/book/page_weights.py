@@ -89,6 +89,12 @@ def page_weights(model: _AnyModel) -> dict[str, Any]:
         weights: all numbers in a row, in half precision, shared ones once.
         layout: of each name in the model, ``[where it begins, *shape]``.
         config: what else of the model the page has to know, decoder included.
+
+    Raises:
+        TypeError: `model` is no such model.
+        ValueError: Weights that are not rounded, that are not those of the
+            model's config, or more than 2,000,000 of them; a config that asks
+            for what pages do not compute.
     """
     require.instance("model", model, *_FIELDS)
     parameters = dict(model.named_parameters(remove_duplicate=False))

@@ -133,6 +133,9 @@ def lines(
 ) -> None:
     """Draw one labelled line per entry of `series`.
 
+    Raises:
+        ValueError: There are more lines than colours.
+
     >>> figure, axes = new_figure()
     >>> series = {"q": [0, 1], "k": [1, 0]}
     >>> lines(axes[0, 0], [1, 2], series, [COLORS["query"], COLORS["key"]])
@@ -158,6 +161,9 @@ def annotated_matrix(
     decimals: int = 2,
 ) -> None:
     """Draw a small matrix as coloured cells with its numbers in them.
+
+    Raises:
+        ValueError: The names do not fit the matrix.
 
     >>> figure, axes = new_figure()
     >>> weights = [[1.0, 0.0], [0.25, 0.75]]

@@ -112,6 +112,10 @@ def random_crops(
         mirror: Whether parts are mirrored, half of them.
         generator: What draws; None is PyTorch's own.
 
+    Raises:
+        TypeError, ValueError: Images of other axes, or without pixels or
+            fractions; an argument of another type or out of range.
+
     Source: Szegedy et al. 2015, section 6.
     Deviates: One interpolation for the whole batch, linear between pixels.
     """

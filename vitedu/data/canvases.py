@@ -44,6 +44,11 @@ class Canvases(Dataset):
             cell is 3 pixels wider.
         seed: Any integer of at least 0.
 
+    Raises:
+        TypeError, ValueError: A field outside its range; a digit that does
+            not fit on the canvas; fragments larger than half a digit, or more
+            than always find a free cell.
+
     Source: After the cluttered digits of Mnih et al. 2014, section 4.1.
     Deviates: Their digits are those of MNIST, on 60 x 60 and 100 x 100
         pixels with 8 x 8 bits that may cover the digit; here they do not.
@@ -109,6 +114,10 @@ class Canvases(Dataset):
 
         Returns:
             Pixels in [0, 1], 0 is no ink; and the digits, 0 to 9.
+
+        Raises:
+            TypeError, ValueError: An index is no integer of at least 0, or
+                there is none.
         """
         require.instance("indices", indices, Sequence)
         for index in indices:

@@ -33,6 +33,9 @@ def scenes(*, unseen: bool = False) -> Int[Tensor, "scene 3"]:
         unseen: Whether to return the scenes of these nine, 36, or the 144 of
             the other pairs.
 
+    Raises:
+        TypeError: `unseen` is not a bool.
+
     >>> len(scenes()), scenes(unseen=True)[0].tolist()
     (144, [0, 5, 0])
     """
@@ -54,6 +57,9 @@ def mirrored_scenes(
 ) -> Int[Tensor, "scene 3"]:
     """Return the scenes with both digits in each other's place.
 
+    Raises:
+        TypeError, ValueError: Scenes of other axes, digits or relations.
+
     >>> mirrored_scenes(torch.tensor([[3, 7, 0]])).tolist()
     [[7, 3, 0]]
     """
@@ -69,6 +75,9 @@ def captions(
     Args:
         drawn: Scenes, as `scenes` lists them.
         from_second: Whether to say it of the second digit: right of, below.
+
+    Raises:
+        TypeError, ValueError: Scenes of other axes, digits or relations.
 
     >>> captions(torch.tensor([[3, 7, 0]]))
     ['a three left of a seven']
@@ -86,6 +95,10 @@ def captions(
 
 def encode_captions(said: list[str]) -> Int[Tensor, "caption 6"]:
     """Return the numbers of the words, padded with 0.
+
+    Raises:
+        TypeError: Not a list of sentences.
+        ValueError: None, one of more than six words, or an unknown word.
 
     >>> encode_captions(["a three above a seven"]).tolist()
     [[1, 5, 15, 1, 9, 0]]
@@ -130,6 +143,10 @@ def paint_scenes(
 
     Returns:
         Pixels in [0, 1], 0 is no ink.
+
+    Raises:
+        TypeError, ValueError: Scenes of other axes, digits or relations;
+            another part; what is no generator.
     """
     _check_scenes(drawn)
     require.choice("part", part, ("train", "test"))

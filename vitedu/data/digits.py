@@ -60,6 +60,11 @@ def digits(*, test_size: int = 360, seed: int = 0) -> Digits:
         test_size: Images set aside, drawn so that each digit keeps its share.
         seed: Which images are drawn; 0 to 2**32 - 1.
 
+    Raises:
+        TypeError, ValueError: `seed` is not such an integer; `test_size` is
+            not an integer that leaves at least one image of each digit on
+            both sides.
+
     Source: Kaynak 1995 and Alpaydin & Kaynak 1998, the UCI collection
         "Optical Recognition of Handwritten Digits", its 1,797 test images of
         13 writers.
@@ -110,6 +115,10 @@ class Augment:
         shear: Largest shear, in [0, 1).
         ink: Largest relative change of the ink, in [0, 1).
         empty: What a pixel from outside the image holds.
+
+    Raises:
+        TypeError, ValueError: A number outside its range; images that are not
+            a floating-point tensor of four axes.
 
     Derived in: 14-training-a-vit
     """
@@ -200,6 +209,11 @@ def batches(
         batch_size: Images per batch, at most all of them.
         seed: Seed of the loader's generator, 0 to 2**64 - 1.
         augment: Varies each image anew in each epoch; None leaves them.
+
+    Raises:
+        TypeError, ValueError: Images or labels that are not tensors of
+            numbers and integers, lengths that differ, a `batch_size` that is
+            not a positive integer or larger than the data.
     """
     require.rank("images", images, "image channel height width")
     require.floating("images", images)

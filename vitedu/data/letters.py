@@ -35,6 +35,10 @@ def copy_task(
     Returns:
         The training and the test pairs; source and target share a vocabulary.
 
+    Raises:
+        TypeError, ValueError: An argument outside its range, or more pairs
+            than half of the different sequences there are.
+
     Source: Graves et al. 2014, section 4.1.
     Deviates: Letters instead of random bits.
     """

@@ -20,6 +20,10 @@ class Normalisation:
         mean: Of red, green and blue, for pixels in [0, 1].
         std: Standard deviation of each, above 0.
 
+    Raises:
+        TypeError, ValueError: Not three numbers each, or a `std` that is not
+            above 0.
+
     Source: 0.5 as in the code of Dosovitskiy et al. 2021 (pixels in [-1, 1]);
         ImageNet's numbers as in torchvision's reference training.
     """

@@ -43,6 +43,9 @@ def chinese_numeral(number: int) -> str:
     Args:
         number: 0 to 100,000,000.
 
+    Raises:
+        TypeError, ValueError: `number` is no integer in that range.
+
     >>> chinese_numeral(12005)
     '一万二千零五'
     >>> [chinese_numeral(n) for n in (10, 110, 20_005_000, 20_000_500)]
@@ -77,6 +80,9 @@ def english_numeral(number: int) -> str:
 
     Args:
         number: 0 to 100,000,000.
+
+    Raises:
+        TypeError, ValueError: `number` is no integer in that range.
 
     >>> english_numeral(12005)
     'twelve thousand and five'
@@ -119,6 +125,9 @@ def numeral_vocabularies(
     Args:
         joint: Whether both are one vocabulary with the words of both
             languages, which a shared embedding needs.
+
+    Raises:
+        TypeError: `joint` is neither True nor False.
     """
     require.boolean("joint", joint)
     if joint:
@@ -133,6 +142,10 @@ def numeral_pairs(numbers: Iterable[int], *, joint: bool = False) -> Pairs:
     Args:
         numbers: At least one, each 0 to 100,000,000.
         joint: See `numeral_vocabularies`.
+
+    Raises:
+        TypeError, ValueError: A number is no integer in that range, or there
+            is none.
     """
     require.instance("numbers", numbers, Iterable)
     return Pairs.encode(
@@ -241,6 +254,9 @@ def numeral_task(
 
     Returns:
         The training and the test pairs.
+
+    Raises:
+        TypeError, ValueError: As in `draw_numbers`.
     """
     require.positive_int("num_train", num_train)
     require.positive_int("num_test", num_test)

@@ -55,6 +55,9 @@ def photograph(name: Name) -> Float[Tensor, "3 height width"]:
         Pixels in [0, 1]: 427 x 640; "astronaut" 512 x 512, "cat" 300 x 451,
         "coffee" 400 x 600.
 
+    Raises:
+        ValueError: Another name.
+
     Source: the first two are scikit-learn's sample images, Creative Commons
         Attribution; the others scikit-image's, free of copyright.
     """
@@ -146,6 +149,11 @@ def preprocess(
 
     Returns:
         One image; ``[None]`` makes it a batch.
+
+    Raises:
+        TypeError, ValueError: Other axes or not three colours (`rgb_pixels`
+            converts), pixels outside [0, 1], an `image_size` that is not
+            a positive integer, a `crop_pct` outside its range.
 
     Source: Dosovitskiy et al. 2021, appendix B.1.1, fine-tunes at a square
         resolution; the steps are those of common evaluation code.

@@ -24,6 +24,10 @@ class Vocabulary:
     Attributes:
         words: The others, each word once; the first gets the id 3.
 
+    Raises:
+        TypeError: `words` is no tuple of strings.
+        ValueError: A word comes twice or is a special token.
+
     >>> letters = Vocabulary(("a", "b"))
     >>> len(letters), letters.encode(["b", "a"])
     (5, [4, 3])
@@ -62,7 +66,11 @@ class Vocabulary:
         }
 
     def encode(self, words: Iterable[str]) -> list[int]:
-        """Return the id of each word; marks are not added."""
+        """Return the id of each word; marks are not added.
+
+        Raises:
+            ValueError: The vocabulary lacks a word.
+        """
         require.instance("words", words, Iterable)
         words = list(words)
         for word in words:
@@ -73,7 +81,12 @@ class Vocabulary:
         return [self._ids[word] for word in words]
 
     def decode(self, ids: Sequence[int] | Int[Tensor, " length"]) -> list[str]:
-        """Return the words up to the first ``<eos>``, without marks."""
+        """Return the words up to the first ``<eos>``, without marks.
+
+        Raises:
+            TypeError: An id is no integer.
+            ValueError: An id is negative or not below the vocabulary's size.
+        """
         require.instance("ids", ids, Sequence, Tensor)
         names = self.special_tokens + self.words
         words = []
@@ -97,6 +110,10 @@ class Pairs:
             padding.
         src_vocabulary: The words of the source sentences.
         tgt_vocabulary: Those of the target sentences.
+
+    Raises:
+        TypeError: Ids that are no integers, or no `Vocabulary`.
+        ValueError: Other axes, or not as many targets as sources.
     """
 
     src: Int[Tensor, "pair src"]
@@ -129,7 +146,12 @@ class Pairs:
         src_vocabulary: Vocabulary,
         tgt_vocabulary: Vocabulary,
     ) -> "Pairs":
-        """Turn (source words, target words) into padded ids."""
+        """Turn (source words, target words) into padded ids.
+
+        Raises:
+            ValueError: No sentences, a source without words, a word that its
+                vocabulary lacks.
+        """
         require.instance("src_vocabulary", src_vocabulary, Vocabulary)
         require.instance("tgt_vocabulary", tgt_vocabulary, Vocabulary)
         require.instance("sentences", sentences, Iterable)
@@ -213,6 +235,10 @@ def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
         pairs: All training pairs.
         batch_size: Pairs per batch, at most all of them.
         seed: Seed of the loader's own generator, 0 to 2**64 - 1.
+
+    Raises:
+        TypeError, ValueError: `batch_size` or `seed` is no integer in its
+            range.
 
     Derived in: 09-transformer
     """

@@ -22,6 +22,10 @@ def length_divisor(length: int, alpha: float) -> float:
         alpha: How much less, in [0, 50): 0 changes nothing, the paper takes
             0.6 to 0.7; from 50 on there may be no number large enough.
 
+    Raises:
+        TypeError, ValueError: A `length` that is not an integer of at least
+            1, an `alpha` outside its range.
+
     Source: Wu et al. 2016, section 7, equation 14, lp(Y).
     Deviates: The paper leaves open whether the end counts. Here it does.
     Derived in: 10-decoding

@@ -54,6 +54,12 @@ def greedy_search(
     Returns:
         One hypothesis a sentence.
 
+    Raises:
+        TypeError: `model` is not a Transformer, ids that are not integers.
+        ValueError: Ids outside the vocabulary; `bos_id`, `eos_id` and padding
+            not all different; a sentence of padding alone; `max_len` below 1
+            or beyond learned positions.
+
     Source: Sutskever et al. 2014, section 3.2, with a beam of 1.
     Derived in: 10-decoding
     """
@@ -89,6 +95,10 @@ def sample_tokens(
     Returns:
         One hypothesis a sentence. `log_probs` are the model's, whatever
         `temperature` and `top_k` are.
+
+    Raises:
+        TypeError, ValueError: As for `greedy_search`; a `generator` that is
+            none, a `temperature` or a `top_k` outside its range.
 
     Source: Ackley et al. 1985, section 2 (temperature); Fan et al. 2018,
         section 5.4 (`top_k`).
@@ -153,6 +163,10 @@ def beam_search(
 
     Returns:
         The `beam_size` best hypotheses of each sentence.
+
+    Raises:
+        TypeError, ValueError: As for `greedy_search`; a `beam_size` or a
+            `length_penalty` outside its range.
 
     Source: Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1, with
         4 prefixes and an exponent of 0.6.

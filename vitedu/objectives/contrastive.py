@@ -26,6 +26,10 @@ def clip_loss(
     Args:
         similarities: Of image i and caption j, scaled; pairs on the diagonal.
 
+    Raises:
+        TypeError, ValueError: Not a square of at least 1 by 1, or no numbers
+            with fractions.
+
     Source: Radford et al. 2021 (CLIP), section 2.3 and figure 3.
     Derived in: 23-without-labels
 
@@ -53,6 +57,9 @@ def siglip_loss(
     Returns:
         The sum over all questions, divided by the number of pairs.
 
+    Raises:
+        TypeError, ValueError: As in `clip_loss`.
+
     Source: Zhai et al. 2023 (SigLIP), section 3.2 and algorithm 1.
     Derived in: 23-without-labels
 
@@ -76,6 +83,12 @@ class ImagesAndCaptions(nn.Module):
             those of the images' blocks.
         start_scale: Of the similarities, learned from there as its logarithm.
         start_bias: Added to them; None means that there is none, as in CLIP.
+
+    Raises:
+        TypeError, ValueError: No ViTConfig, a head, a distillation token,
+            sizes that are not positive integers, numbers out of range; images
+            of another size; captions that are longer, hold unknown words or
+            none.
 
     Source: Radford et al. 2021 (CLIP), section 2; the bias from Zhai et al.
         2023 (SigLIP), section 3.2.

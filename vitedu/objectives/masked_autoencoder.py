@@ -34,6 +34,10 @@ def random_hidden(
     Returns:
         True = hidden.
 
+    Raises:
+        TypeError, ValueError: Counts that are no positive integers, fewer
+            than two patches, a share outside [0, 1), what is no generator.
+
     Source: He et al. 2022, section 3, "Masking".
 
     >>> random_hidden(2, 8).sum(dim=1).tolist()

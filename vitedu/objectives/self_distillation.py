@@ -29,6 +29,11 @@ class SelfDistillation(nn.Module):
         centre_momentum: Share of itself that the centre keeps, [0, 1];
             1 leaves it at zero, which is to say that nothing is centred.
 
+    Raises:
+        TypeError, ValueError: An argument of another type or out of range;
+            fewer than two views, or views that are not one per image; scores
+            of another shape.
+
     Source: Caron et al. 2021 (DINO), section 3.1 and algorithm 1.
     Deviates: The teacher sees every view; in the paper it sees two large
         ones, and the student small ones, too. Momentum and temperatures stay
@@ -134,6 +139,9 @@ class GroupHead(nn.Sequential):
         d_model: Width of the features.
         num_groups: Directions.
         d_hidden: Width of the network before, and of the directions.
+
+    Raises:
+        TypeError, ValueError: A size that is no positive integer.
 
     Source: Caron et al. 2021 (DINO), section 3.1, "Network architecture",
         and appendix C.

@@ -48,6 +48,12 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     Returns:
         A config for `load_vit`. Images are taken to be square.
 
+    Raises:
+        TypeError, ValueError: As for `load_vit`; a `config.json` or a saved
+            config that is damaged; a width that 64 does not divide where
+            `num_heads` is not given; positions without a square grid where
+            `image_size` is not; changes that `ViTConfig` refuses.
+
     Source: Dosovitskiy et al. 2021, table 1, for the width of a head.
     Derived in: 18-pretrained-weights
     """

@@ -25,6 +25,10 @@ def recompute_blocks(model: nn.Module) -> None:
             VisionTransformer, an Encoder, a Decoder and a Transformer do.
             Changed in place.
 
+    Raises:
+        TypeError: `model` is no module.
+        ValueError: It holds no such block.
+
     Source: Chen et al. 2016, section 4.1; here each block is a segment.
 
     >>> from vitedu.config import ViTConfig

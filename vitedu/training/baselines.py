@@ -20,6 +20,11 @@ def majority_accuracy(
     Returns:
         Share of the test labels that equal it, in [0, 1].
 
+    Raises:
+        TypeError: Labels that are no tensor of integers.
+        ValueError: One of the two has other axes, is empty or holds a
+            negative number.
+
     >>> majority_accuracy(torch.tensor([0, 2, 2]), torch.tensor([2, 1, 2, 0]))
     0.5
     """
@@ -39,6 +44,10 @@ def logistic_regression_accuracy(
 
     It draws one weighted sum of pixels per class and knows nothing of which
     pixels are neighbours. scikit-learn's default regularisation.
+
+    Raises:
+        TypeError: Images without fractions, labels that are no integers.
+        ValueError: Not one image per label, images of two sizes, no images.
 
     >>> dark, bright = torch.zeros(3, 1, 2, 2), torch.ones(3, 1, 2, 2)
     >>> images, labels = torch.cat([dark, bright]), torch.arange(6) // 3
@@ -78,6 +87,9 @@ class SmallCNN(nn.Sequential):
         num_classes: Outputs.
         width: Feature maps of the first convolution; the others have twice
             as many.
+
+    Raises:
+        TypeError, ValueError: A size that is no positive integer.
 
     >>> model = SmallCNN(num_channels=1, num_classes=10)
     >>> model(torch.zeros(5, 1, 8, 8)).shape

@@ -18,6 +18,9 @@ def choose_device(device: str) -> torch.device:
             where there is one, else the CPU. Of several cards, a process that
             torchrun has started takes the one of its local number.
 
+    Raises:
+        ValueError: Another name, or PyTorch sees no such device.
+
     >>> choose_device("cpu")
     device(type='cpu')
     """

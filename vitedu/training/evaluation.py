@@ -87,7 +87,11 @@ def evaluate_classifier(
 def predictions(
     model: nn.Module, batches: Iterable[Iterable[Tensor]]
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield the logits of each batch, without gradients, and its targets."""
+    """Yield the logits of each batch, without gradients, and its targets.
+
+    Raises:
+        TypeError, ValueError: As `evaluate_classifier` says.
+    """
     for *inputs, targets in batches:
         with torch.no_grad():
             logits = model(*inputs)
@@ -108,6 +112,10 @@ def checked_batch(
         batch: What a loader has yielded.
         device: Where to; None leaves them where they are.
         mixed: Whether targets may be probabilities, one for each class.
+
+    Raises:
+        TypeError: It is not a tuple ``(*inputs, targets)`` of tensors, or the
+            targets are not integers.
     """
     found = type(batch).__name__
     parts = batch if isinstance(batch, tuple | list) else []
@@ -130,7 +138,11 @@ def checked_batch(
 
 
 def check_classes(targets: Tensor, num_classes: int) -> None:
-    """Require numbers of classes."""
+    """Require numbers of classes.
+
+    Raises:
+        ValueError: One is below 0, or not below `num_classes`.
+    """
     if targets.numel() and not (
         0 <= targets.min() <= targets.max() < num_classes
     ):
@@ -141,7 +153,11 @@ def check_classes(targets: Tensor, num_classes: int) -> None:
 
 
 def check_probabilities(targets: Tensor) -> None:
-    """Require a share of each class, at least 0, which add up to 1."""
+    """Require a share of each class, at least 0, which add up to 1.
+
+    Raises:
+        ValueError: They do not.
+    """
     lowest, sums = targets.min(), targets.sum(-1)
     if not (lowest >= 0 and (sums - 1).abs().max() < 1e-3):
         raise ValueError(
@@ -155,6 +171,10 @@ def check_logits(logits: object, targets: Tensor) -> None:
     """Require one tensor of logits, with the axes of the targets.
 
     Targets that are probabilities have the axis of the classes, too.
+
+    Raises:
+        TypeError: A model returned something else.
+        ValueError: It returned other axes.
     """
     if not isinstance(logits, Tensor):
         raise TypeError(

@@ -29,6 +29,10 @@ def resized_vit(
             patches divide.
         num_blocks: How many blocks to keep, the first ones; None means all.
 
+    Raises:
+        TypeError, ValueError: No VisionTransformer; a size that `ViTConfig`
+            refuses; more blocks than there are.
+
     Source: Dosovitskiy et al. 2021, section 3.2.
     """
     require.instance("model", model, VisionTransformer)
@@ -63,6 +67,10 @@ def freeze_all_but(model: VisionTransformer, num_blocks: int) -> None:
             False then.
         num_blocks: How many blocks; with all of them, what makes tokens of
             the image stays frozen.
+
+    Raises:
+        TypeError, ValueError: No VisionTransformer; not a positive integer, or
+            more blocks than there are.
     """
     require.instance("model", model, VisionTransformer)
     _require_blocks(num_blocks, model)
@@ -87,6 +95,10 @@ def frozen_features(
 
     Returns:
         Pairs of features, (width of the head's input,), and targets.
+
+    Raises:
+        TypeError, ValueError: An argument of another type; a distilled model,
+            which has two heads; batches that `fit` refuses, too.
     """
     require.instance("model", model, VisionTransformer)
     require.instance("loader", loader, DataLoader)

@@ -22,6 +22,11 @@ def adamw(model: nn.Module, config: TrainConfig) -> AdamW:
     Args:
         model: See `parameter_groups`.
         config: The recipe.
+
+    Raises:
+        TypeError: An argument of another type.
+        ValueError: A model with nothing to train; what `parameter_groups`
+            refuses.
     """
     groups = parameter_groups(model, config)
     parameters = list(model.parameters())
@@ -50,6 +55,10 @@ def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
     Returns:
         What an optimiser of PyTorch takes: "params", "weight_decay" and "lr",
         the highest rate of the group. Frozen parameters are among them.
+
+    Raises:
+        TypeError: An argument of another type.
+        ValueError: No blocks where layers are to differ.
 
     Source: Bao et al. 2022 (BEiT), appendix H, and their code; Clark et al.
         2020 (ELECTRA), section 3.
