@@ -83,6 +83,7 @@ def test_the_title_stays_where_it_was(open_page, size, most):
     assert 0 <= with_map - page.evaluate(place) <= most
 
 
+@pytest.mark.soak
 def test_an_e_book_has_lists(site):
     pages = [path.removesuffix(".html") for path in (FRONT, ATTENTION)]
     book = zipfile.ZipFile(io.BytesIO(pack(site.folder, pages)))
