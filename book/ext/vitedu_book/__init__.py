@@ -1,12 +1,10 @@
 """The local Sphinx extension of the book: one module a concern."""
 
 import hashlib
-import os
 from importlib import import_module
 from pathlib import Path
 
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 PARTS = (
     "accessibility",
@@ -42,19 +40,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Connect every part of the extension."""
     for part in PARTS:
         import_module(f"{__name__}.{part}").setup(app)
-    app.connect("env-check-consistency", use_all_cores)
     # Sphinx reads all pages again when a value of its configuration changes;
     # it would not notice a change in this extension or in the web files.
     app.add_config_value("vitedu_book_digest", _digest(), "env", (str,))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
-
-
-def use_all_cores(app: Sphinx, env: BuildEnvironment) -> None:
-    """Write the pages in several processes; Jupyter Book takes one.
-
-    They are read in one, since what is found first depends on the order.
-    """
-    app.parallel = os.cpu_count() or 1
 
 
 def _digest() -> str:
