@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from mounted import Pages, mounted
+from mounted import mounted
 from playwright.sync_api import (
     Browser,
     Page,
@@ -133,21 +133,15 @@ def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
     assert [error for page in pages for error in page.console_errors] == []
 
 
-@pytest.fixture(scope="session")
-def pages(browser: Browser) -> Pages:
-    """Keep the pages of explorers open from test to test."""
-    return Pages(browser)
-
-
 @pytest.fixture
 def show(
-    pages: Pages, root: Path, tmp_path: Path
+    browser: Browser, root: Path, tmp_path: Path
 ) -> Iterator[Callable[..., Page]]:
     """Open explorers, each on a page of its own, as `mounted` does."""
     with ExitStack() as stack:
 
         def open_one(*widgets: Explorer, **how) -> Page:
-            page = mounted(pages, root, tmp_path / "a.html", *widgets, **how)
+            page = mounted(browser, root, tmp_path / "a.html", *widgets, **how)
             return stack.enter_context(page)
 
         yield open_one

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -19,8 +18,6 @@ each_look = pytest.mark.parametrize(
     ("theme", "width"), [("light", 900), ("dark", 390)]
 )
 EXPLORER = ".vitedu-explorer"
-# All rules of axe; describing what is right would take twice the time.
-FAULTS = {"preload": False, "resultTypes": ["violations"]}
 TWO_FRAMES = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done)))"""
 STYLES = '<link rel="stylesheet" href="{}/book.css">'
@@ -33,47 +30,9 @@ def elements(saved: dict) -> str:
     return "".join(f"<script>{text}</script>" for text in texts)
 
 
-class Pages:
-    """Pages that stay open: to go to a file costs less than a new page."""
-
-    def __init__(self, browser: Browser) -> None:
-        self._browser = browser
-        self._idle: dict[str, list[Page]] = {}
-
-    @contextmanager
-    def one(self, **context: Any) -> Iterator[Page]:
-        """Lend a page; a test that fails or stops the clock keeps it."""
-        idle = self._idle.setdefault(str(sorted(context.items())), [])
-        page = idle.pop() if idle else self._make(**context)
-        page.errors.clear()
-        page.asked.clear()
-        try:
-            yield page
-            # Whatever runs there ends, and complains while we listen.
-            page.mouse.move(0, 0)
-            page.goto("about:blank")
-        except BaseException:
-            page.close()
-            raise
-        if page.is_stopped:
-            page.close()
-        else:
-            idle.append(page)
-        assert page.errors == []
-        inside = ("file:", "data:", "blob:", "about:")
-        assert [url for url in page.asked if not url.startswith(inside)] == []
-
-    def _make(self, **context: Any) -> Page:
-        page = self._browser.new_page(**context)
-        page.errors, page.asked, page.is_stopped = [], [], False
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
-        return page
-
-
 @contextmanager
 def mounted(
-    pages: Pages,
+    browser: Browser,
     root: Path,
     file: Path,
     widget: Explorer,
@@ -85,7 +44,7 @@ def mounted(
     content_root: str | None = None,
     **context: str,
 ) -> Iterator[Page]:
-    """Go to a page on disk; until it is left it must not throw or ask.
+    """Open a page from disk; until it is closed it must not throw or ask.
 
     With `content_root` it knows its way to the files of a site, as pages do.
     """
@@ -107,11 +66,18 @@ def mounted(
         f"<main><h1>t</h1>{places}</main></body></html>",
         encoding="utf-8",
     )
-    with pages.one(**context) as page:
-        page.set_viewport_size({"width": width, "height": 1000})
-        page.goto(file.as_uri())
-        expect(page.locator(EXPLORER)).to_have_count(len(shown))
-        yield page
+    size = {"width": width, "height": 1000}
+    page = browser.new_page(viewport=size, **context)
+    errors, asked = [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    expect(page.locator(EXPLORER)).to_have_count(len(shown))
+    yield page
+    page.close()
+    assert errors == []
+    inside = ("file:", "data:", "blob:")
+    assert [url for url in asked if not url.startswith(inside)] == []
 
 
 def explorer_of(page: Page) -> Locator:
@@ -121,19 +87,8 @@ def explorer_of(page: Page) -> Locator:
 
 def stop_clock(page: Page) -> None:
     """Let time pass only by `page.clock.run_for`, however slow we are."""
-    page.is_stopped = True
     page.clock.install(time=0)
     page.clock.pause_at(3600)
-
-
-def number_of(text: str) -> float:
-    """Return the number that a person would have written so."""
-    text = text.replace("−", "-").replace("-∞", "-inf")
-    return float(
-        text.replace(" × 10", "e").translate(
-            str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-        )
-    )
 
 
 def published(root: Locator) -> dict[str, object]:
@@ -173,12 +128,12 @@ def choose_setting(page: Page, name: str) -> None:
     )
 
 
-def accessibility_faults(page: Page, options: Any = None) -> list[str]:
+def accessibility_faults(page: Page) -> list[str]:
     """Return what axe finds inside the explorers of a page."""
-    found = Axe().run(page, context=EXPLORER, options=options or FAULTS)
+    found = Axe().run(page, context=EXPLORER).response["violations"]
     return [
         f"{fault['id']}: {node['html']}"
-        for fault in found.response["violations"]
+        for fault in found
         for node in fault["nodes"]
     ]
 

@@ -97,20 +97,20 @@ def ready(page: Page) -> Locator:
     return explorer
 
 
-def point_of(page: Page, down: float, right: float) -> tuple[float, float]:
-    """Return where a row and a column of patches are."""
-    picture = page.locator(".lit.photograph")
-    picture.scroll_into_view_if_needed()
-    box = picture.bounding_box()
-    return (
-        box["x"] + (right + 0.5) * box["width"] / GRID,
-        box["y"] + (down + 0.5) * box["height"] / GRID,
-    )
+def outline_of(page: Page, name: str) -> float:
+    """Return how long the line around the best cells is, in cells."""
+    path = page.locator(f"{name} .match.over").get_attribute("d")
+    return path.count("h1") + path.count("v1")
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("cat", "trained"), ("astronaut", "drawn")]
-)
+def around(places: list[int], side: int) -> int:
+    cells = np.zeros((side + 2, side + 2), int)
+    cells[1:-1, 1:-1].flat[places] = 1
+    return sum(np.abs(np.diff(cells, axis=axis)).sum() for axis in (0, 1))
+
+
+@pytest.mark.parametrize("kind", ["trained", "drawn"])
+@pytest.mark.parametrize("name", ["cat", "astronaut"])
 def test_the_photograph_is_lit_where_patches_are_like_the_one_asked(
     show, name, kind
 ):
@@ -119,8 +119,12 @@ def test_the_photograph_is_lit_where_patches_are_like_the_one_asked(
     shown = published(ready(page))
     cosines = answers(name, kind)[0][1, 29]
     expect_lit(page, ".photograph", lit(name, cosines))
-    row, column = about(name)["row"] % 3 + 9, about(name)["column"] % 3 + 15
-    assert (shown["row"], shown["column"]) == (row, column)
+    row, column = about(name)["row"] % 3 + 9, shown["column"]
+    assert (shown["row"], column % 3) == (
+        row,
+        about(name)["column"] % 3,
+    )
+    assert column // 3 == 5
     assert cosines[row * GRID + column] == 1
     rows, columns = np.divmod(np.arange(GRID**2), GRID)
     far = np.maximum(abs(rows - row), abs(columns - column)) >= 6
@@ -129,14 +133,48 @@ def test_the_photograph_is_lit_where_patches_are_like_the_one_asked(
     assert shown["like"] == pytest.approx(best)
     assert shown["likePlaces"] == places.tolist()
     assert shown["mean"] == pytest.approx(cosines.mean())
+    assert outline_of(page, ".photograph") == around(places, GRID)
     reading = page.locator(".vitedu-reading")
     expect(reading).to_contain_text(f"row {row + 1}, column {column + 1}")
     expect(reading).to_contain_text(f"after layer 2: cosine {best:.2f}")
 
 
-def test_heads_and_the_second_photograph(show):
-    page = show(make(query=40, layer=2, second="astronaut"))
+def test_the_small_maps_show_the_weights_of_all_heads(show):
+    page = show(make(query=40))
+    ready(page)
+    _, shares, _ = answers("cat")
+    shown = canvas(page, ".maps")
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            top, left = ((MAP + 1) * SCALE * at for at in (head, layer))
+            size = MAP * SCALE
+            found = shown[top : top + size, left : left + size]
+            found = found[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
+            values = np.sqrt(shares[layer, head, 40]).reshape(MAP, MAP)
+            np.testing.assert_allclose(found, glow(values), atol=0.51)
+
+
+def test_a_head_that_is_chosen_is_enlarged_and_takes_its_layer_along(show):
+    page = show(make(query=40, second="astronaut"))
     explorer = ready(page)
+    page.locator(".head").nth(1 * HEADS + 2).click()
+    expect_published(explorer, layer=1, head=2, second="")
+    _, shares, largest = answers("cat")
+    values = shares[1, 2, 40]
+    expect_lit(page, ".beside", lit("cat", np.sqrt(values)))
+    shown = published(explorer)
+    assert shown["most"] == largest[1, 2, 40]
+    assert shown["mostPlaces"] == np.flatnonzero(values == 1).tolist()
+    assert outline_of(page, ".beside") == around(shown["mostPlaces"], MAP)
+    expect(page.get_by_label("Layer", exact=True)).to_have_value("2")
+    expect(page.locator(".of-second")).to_contain_text("Head 3 of layer 2")
+
+
+def test_what_is_most_alike_in_another_photograph_is_lit(show):
+    page = show(make(query=40, layer=2))
+    explorer = ready(page)
+    page.get_by_label("Show here").select_option("the astronaut")
+    expect_published(explorer, second="astronaut")
     cosines = between("cat", "astronaut")[2, 40]
     best = cosines.max()
     expect_lit(page, ".beside", lit("astronaut", cosines / best))
@@ -146,42 +184,17 @@ def test_heads_and_the_second_photograph(show):
     expect(page.locator(".vitedu-reading")).to_contain_text(
         f"In the astronaut, the best is among the outlined: cosine {best:.2f}."
     )
-    # Of each head there is a small map.
-    _, shares, largest = answers("cat")
-    drawn = canvas(page, ".maps")
-    for layer, head in np.ndindex(LAYERS, HEADS):
-        top, left = ((MAP + 1) * SCALE * at for at in (head, layer))
-        size = MAP * SCALE
-        found = drawn[top : top + size, left : left + size]
-        found = found[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
-        values = np.sqrt(shares[layer, head, 40]).reshape(MAP, MAP)
-        np.testing.assert_allclose(found, glow(values), atol=0.51)
-    # The one that is chosen is enlarged, and takes its layer along.
-    page.locator(".head").nth(1 * HEADS + 2).click()
-    expect_published(explorer, layer=1, head=2, second="")
-    values = shares[1, 2, 40]
-    expect_lit(page, ".beside", lit("cat", np.sqrt(values)))
-    shown = published(explorer)
-    assert shown["most"] == largest[1, 2, 40]
-    assert shown["mostPlaces"] == np.flatnonzero(values == 1).tolist()
-    expect(page.get_by_label("Layer", exact=True)).to_have_value("2")
-    expect(page.locator(".of-second")).to_contain_text("Head 3 of layer 2")
-    page.get_by_label("Show here").select_option("the astronaut")
-    expect_published(explorer, second="astronaut")
-    # Another photograph begins with its own patch, and not beside itself.
-    credit = page.locator(".credit")
-    expect(credit).to_contain_text("Stéfan van der Walt, CC0, cut to a square")
-    page.get_by_role("button", name="astronaut").click()
-    expect_published(explorer, photograph="astronaut", query=11, second="")
-    expect(page.locator("option[value=astronaut]")).to_be_disabled()
-    expect(credit).to_contain_text("NASA, public domain, cut to a square")
-    for link in credit.get_by_role("link").all():
-        assert link.get_attribute("href").startswith("https://")
-    choose_setting(page, "Two photographs")
-    expect_published(explorer, photograph="cat", second="astronaut", query=44)
-    choose_setting(page, "Drawn weights")
-    expect_published(explorer, drawn="true", second="", query=26)
-    expect(page.locator(".vitedu-reading")).to_contain_text("drawn at random")
+
+
+def point_of(page: Page, down: float, right: float) -> tuple[float, float]:
+    """Return where a row and a column of patches are."""
+    picture = page.locator(".lit.photograph")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    return (
+        box["x"] + (right + 0.5) * box["width"] / GRID,
+        box["y"] + (down + 0.5) * box["height"] / GRID,
+    )
 
 
 def test_a_mouse_asks_while_it_is_there_and_a_click_stays(show):
@@ -194,14 +207,21 @@ def test_a_mouse_asks_while_it_is_there_and_a_click_stays(show):
     for down, right in ((0, 0), (1, -1), (-1, 1)):
         page.mouse.move(*point_of(page, row + down, column + right))
         expect_published(explorer, under=21, query=40)
+    shown = published(explorer)
+    assert (shown["row"], shown["column"]) == (row, column)
     expect_lit(page, ".photograph", lit("cat", answers("cat")[0][2, 21]))
     page.wait_for_timeout(400)
     assert page.locator("[aria-live=polite]").text_content() == spoken
     page.mouse.move(2, 2)
     expect_published(explorer, under="", query=40)
     page.mouse.click(*point_of(page, row, column))
+    page.mouse.move(2, 2)
+    expect_published(explorer, under="", query=21)
+    # At the edges as well.
+    page.mouse.move(*point_of(page, 0, 0))
+    expect_published(explorer, under=0)
     page.mouse.move(*point_of(page, GRID - 1, GRID - 1))
-    expect_published(explorer, under=63, query=21)
+    expect_published(explorer, under=63)
 
 
 def test_a_finger_and_the_arrow_keys_ask(show):
@@ -213,11 +233,47 @@ def test_a_finger_and_the_arrow_keys_ask(show):
     for key, query in ways.items():
         page.keyboard.press(key)
         expect_published(explorer, query=query, under="")
-        expect(page.locator(".patch").nth(query)).to_be_focused()
+        focused = page.locator(".patch").nth(query)
+        expect(focused).to_be_focused()
+        expect(focused).to_have_attribute("aria-checked", "true")
     expect(page.locator(".patch[tabindex='0']")).to_have_count(1)
     name = page.locator(".patch").nth(9).get_attribute("aria-label")
     shown = published(explorer)
     assert name == f"row {shown['row'] + 1}, column {shown['column'] + 1}"
+
+
+def test_another_photograph_begins_with_its_own_patch(show):
+    page = show(make(query=63, second="astronaut"))
+    explorer = ready(page)
+    credit = page.locator(".credit")
+    expect(credit).to_have_text(
+        "Photograph: Stéfan van der Walt, CC0, cut to a square"
+    )
+    page.get_by_role("button", name="astronaut").click()
+    expect_published(explorer, photograph="astronaut", query=11)
+    # It is not beside itself.
+    expect_published(explorer, second="")
+    expect(page.locator("option[value=astronaut]")).to_be_disabled()
+    expect(credit).to_have_text(
+        "Photograph: NASA, public domain, cut to a square"
+    )
+    expect(page.locator("[aria-pressed=true].thumbnail")).to_have_attribute(
+        "aria-label", "astronaut"
+    )
+    for link in credit.get_by_role("link").all():
+        assert link.get_attribute("href").startswith("https://")
+
+
+def test_settings_have_names(show):
+    page = show(make(query=63))
+    explorer = ready(page)
+    choose_setting(page, "Two photographs")
+    expect_published(explorer, photograph="cat", second="astronaut", query=44)
+    choose_setting(page, "Drawn weights")
+    expect_published(explorer, drawn="true", second="", query=26)
+    expect(page.locator(".vitedu-reading")).to_contain_text("drawn at random")
+    choose_setting(page, "The cat's eye")
+    expect_published(explorer, drawn="false", query=26, layer=2)
 
 
 def test_bytes_that_are_broken_are_told_and_the_rest_goes_on(show):

@@ -64,37 +64,24 @@ def go_to_step(page: Page, step: int) -> None:
     expect_published(explorer_of(page), step=step)
 
 
-def dots(page: Page) -> np.ndarray:
-    """Return where the dots are, across and down."""
-    return np.array(
-        page.locator(".dot").evaluate_all(
-            "dots => dots.map(({ style: { transform } }) => {"
-            " const { e, f } = new DOMMatrix(transform);"
-            " return [e, f]; })"
-        )
-    )
-
-
 def test_every_dot_stands_at_the_distance_of_its_head(show):
     widget = make()
     page = show(widget, reduced_motion="reduce")
     for image, name in enumerate(["first", "second"]):
         page.get_by_label("Image", exact=True).select_option(name)
         expect_published(explorer_of(page), image=image)
-        for step in (0, 2):
+        for step in range(3):
             go_to_step(page, step)
             expected = distances(widget, step, image)
             np.testing.assert_allclose(
                 shown_distances(page), expected, atol=TOLERANCE
             )
-            if not step:
-                untrained = dots(page)
-    now = dots(page)
     places = [
         dot(page, layer, head).evaluate(
             "node => new DOMMatrix(node.style.transform).f"
         )
-        for layer, head in np.ndindex(LAYERS, HEADS)
+        for layer in range(LAYERS)
+        for head in range(HEADS)
     ]
     assert np.corrcoef(places, expected.ravel())[0, 1] == pytest.approx(-1)
     frame = page.locator(".plot").bounding_box()
@@ -105,19 +92,8 @@ def test_every_dot_stands_at_the_distance_of_its_head(show):
     uniform = attention_maps.uniform_distance(**GRID)
     expect(page.locator(".plot")).to_contain_text(f"{uniform:.2f} px")
 
-    # A line goes from each head, untrained, to the same head now.
-    def numbers(kind: str) -> np.ndarray:
-        path = page.locator(f".{kind}").get_attribute("d")
-        found = re.findall(r"M(\S+) ([\d.]+)[Vh]([\d.]+)", path)
-        return np.array(found, float)
 
-    np.testing.assert_allclose(numbers("ghosts")[:, :2], untrained, rtol=1e-5)
-    np.testing.assert_allclose(
-        numbers("stems"), np.column_stack([untrained, now[:, 1]]), rtol=1e-5
-    )
-
-
-def test_every_patch_has_its_weights_and_the_class_token_no_distance(show):
+def test_every_patch_has_its_weights_and_its_distance(show):
     widget = make(layer=2, head=4, image=1)
     page = show(widget)
     apart = attention_maps.patch_distances(**GRID).numpy()
@@ -135,10 +111,72 @@ def test_every_patch_has_its_weights_and_the_class_token_no_distance(show):
     np.testing.assert_allclose(
         areas / areas.max(), weights / weights.max(), atol=1e-4
     )
+
+
+def test_a_click_on_a_dot_or_beside_it_chooses_its_head(show):
+    widget = make()
+    page = show(widget)
+    box = dot(page, 2, 3).locator(".ring").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] + 4)
+    expect(dot(page, 2, 3)).to_have_attribute("aria-checked", "true")
+    dot(page, 1, 3).click()
+    distance = distances(widget, 2, 0)[1, 3]
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        f"Over all patches of this image: {distance:.2f} px"
+    )
+    expect(page.get_by_text("Where layer 2, head 4 looks")).to_be_visible()
+    name = f"layer 2, head 4: {distance:.2f} pixels"
+    expect(page.get_by_role("radio", name=name)).to_have_count(1)
+    # The mouse that still rests there does not take the head back.
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(300)
+    expect_published(explorer_of(page), layer=0, head=3)
+
+
+def test_arrow_keys_go_from_head_to_head(show):
+    widget = make(layer=1, head=2)
+    page = show(widget)
+    order = list(np.argsort(distances(widget, 2, 0)[1]))
+    expect(page.locator(".dot[tabindex='0']")).to_have_count(1)
+    dot(page, 1, 2).focus()
+    for key, layer in (("Right", 2), ("Right", 2), ("Left", 1)):
+        page.keyboard.press(f"Arrow{key}")
+        expect_published(explorer_of(page), layer=layer, head=2)
+        expect(dot(page, layer, 2)).to_be_focused()
+    for _ in range(HEADS):
+        page.keyboard.press("ArrowDown")
+    expect_published(explorer_of(page), layer=1, head=order[0])
+    for head in order[1:]:
+        page.keyboard.press("ArrowUp")
+        expect_published(explorer_of(page), layer=1, head=head)
+    expect(page.locator(".dot[tabindex='0']")).to_have_count(1)
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_the_axis_starts_at_zero_or_says_that_it_does_not(show, narrow):
+    maps = make().maps.astype(np.float64)
+    if narrow:
+        maps = 0.95 / maps.shape[-1] + 0.05 * maps
+    else:
+        maps[:, :, 0, 0] = np.eye(maps.shape[-1])
+    page = show(make(maps=maps))
+    notes = page.locator(".vitedu-panel-note").all_inner_texts()
+    assert any("does not start at 0" in note for note in notes) == narrow
+    heights = page.locator(".dot").evaluate_all(
+        "dots => dots.map((dot) => dot.getBoundingClientRect().y)"
+    )
+    # The dots use the height of the plot in both cases.
+    height = page.locator(".plot").bounding_box()["height"]
+    assert np.ptp(heights) > 0.25 * height
+
+
+def test_the_class_token_has_weights_but_no_distance(show):
+    widget = make(layer=1, head=1)
+    page = show(widget)
     expect(page.locator(".reach")).to_be_visible()
     page.get_by_label("Query", exact=True).select_option("class token")
     expect_published(explorer_of(page), query="class token")
-    weights = widget.maps[-1, 1, 2, 4, 0, 1:].astype(float)
+    weights = widget.maps[-1, 0, 1, 1, 0, 1:].astype(float)
     shown = published(explorer_of(page))
     assert (shown["patchDistance"], shown["most"]) == ("", weights.argmax())
     np.testing.assert_array_equal(weights_of_patches(page), weights)
@@ -147,50 +185,28 @@ def test_every_patch_has_its_weights_and_the_class_token_no_distance(show):
     )
     expect(page.locator(".reach")).to_be_hidden()
     expect(page.locator(".patch[aria-checked=true]")).to_have_count(0)
-    patch(page, 0, 0).press(" ")
+    patch(page, 0, 0).click()
     expect_published(explorer_of(page), query="patch", row=0, column=0)
     page.locator(".tile").click()
     expect_published(explorer_of(page), query="class token")
-    # Without a class token nothing offers one.
+    patch(page, 0, 0).press(" ")
+    expect_published(explorer_of(page), query="patch")
+
+
+def test_without_a_class_token_nothing_offers_one(show):
     page = show(make(0))
     expect(page.get_by_label("Query", exact=True)).to_have_count(0)
     expect(page.locator(".tile")).to_have_count(0)
 
 
-def test_a_click_on_a_dot_or_beside_it_and_arrow_keys_choose_its_head(show):
-    widget = make()
-    page = show(widget)
-    box = dot(page, 2, 3).locator(".ring").bounding_box()
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] + 4)
-    expect(dot(page, 2, 3)).to_have_attribute("aria-checked", "true")
-    dot(page, 1, 3).click()
-    found = distances(widget, 2, 0)[1]
-    expect(page.locator(".vitedu-reading")).to_contain_text(
-        f"Over all patches of this image: {found[3]:.2f} px"
-    )
-    expect(page.get_by_text("Where layer 2, head 4 looks")).to_be_visible()
-    name = f"layer 2, head 4: {found[3]:.2f} pixels"
-    expect(page.get_by_role("radio", name=name)).to_have_count(1)
-    # The mouse that still rests there does not take the head back.
-    for key, layer in (("Left", 0), ("Right", 1), ("Right", 2), ("Right", 2)):
-        page.keyboard.press(f"Arrow{key}")
-        expect_published(explorer_of(page), layer=layer, head=3)
-        expect(dot(page, layer, 3)).to_be_focused()
-    page.wait_for_timeout(300)
-    page.keyboard.press("ArrowLeft")
-    for _ in range(HEADS):
-        page.keyboard.press("ArrowDown")
-    order = list(np.argsort(found))
-    expect_published(explorer_of(page), layer=1, head=order[0])
-    page.keyboard.press("ArrowUp")
-    expect_published(explorer_of(page), layer=1, head=order[1])
-    expect(page.locator(".dot[tabindex='0']")).to_have_count(1)
-
-
 def test_the_dots_can_show_the_average_over_many_images(show):
     mean = np.random.default_rng(3).random((3, LAYERS, HEADS)) * 5
     page = show(make(mean_distance=mean, layer=2, head=1))
-    np.testing.assert_allclose(shown_distances(page), mean[2], atol=TOLERANCE)
+    for step in range(3):
+        go_to_step(page, step)
+        np.testing.assert_allclose(
+            shown_distances(page), mean[step], atol=TOLERANCE
+        )
     reading = page.locator(".vitedu-reading")
     expect(reading).to_contain_text(
         f"Average over many images: {mean[-1, 2, 1]:.2f} px."
@@ -200,3 +216,72 @@ def test_the_dots_can_show_the_average_over_many_images(show):
     np.testing.assert_allclose(
         shown_distances(page), distances(make(), 2, 0), atol=TOLERANCE
     )
+
+
+def test_a_line_goes_from_each_head_untrained_to_the_same_head_now(show):
+    page = show(make(), reduced_motion="reduce")
+
+    def dots() -> np.ndarray:
+        return np.array(
+            page.locator(".dot").evaluate_all(
+                "dots => dots.map(({ style: { transform } }) => {"
+                " const { e, f } = new DOMMatrix(transform);"
+                " return [e, f]; })"
+            )
+        )
+
+    def numbers(kind: str) -> np.ndarray:
+        path = page.locator(f".{kind}").get_attribute("d")
+        found = re.findall(r"M(\S+) ([\d.]+)[Vh]([\d.]+)", path)
+        return np.array(found, float)
+
+    go_to_step(page, 0)
+    untrained = dots()
+    go_to_step(page, 2)
+    now = dots()
+    assert np.abs(now - untrained)[:, 1].min() > 0
+    np.testing.assert_allclose(numbers("ghosts")[:, :2], untrained, rtol=1e-5)
+    np.testing.assert_allclose(
+        numbers("stems"), np.column_stack([untrained, now[:, 1]]), rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("motion", "duration"), [("reduce", "0s"), ("no-preference", "0.4s")]
+)
+def test_dots_glide_unless_less_motion_or_a_finger_asks(
+    show, motion, duration
+):
+    # Without the book's own rule: JupyterLab does not have it.
+    page = show(make(), book_css=False, reduced_motion=motion)
+    expect(dot(page, 0, 0)).to_have_css("transition-duration", duration)
+    page.get_by_label("Step", exact=True).hover()
+    page.mouse.down()
+    for moving in (dot(page, 0, 0), page.locator(".stems")):
+        expect(moving).to_have_css("transition-duration", "0s")
+    page.mouse.up()
+    expect(dot(page, 0, 0)).to_have_css("transition-duration", duration)
+
+
+SCALES = """() => {
+  globalThis.scales = [];
+  addEventListener("transitionrun", ({ target }) => {
+    for (const animation of target.getAnimations()) {
+      for (const { transform } of animation.effect.getKeyframes()) {
+        if (!transform) continue;
+        const { a, b, c, d } = new DOMMatrix(transform);
+        scales.push([a, b, c, d]);
+      }
+    }
+  });
+}"""
+
+
+def test_nothing_is_scaled_while_it_moves(show):
+    # The browser keeps a picture of what moves, as large as the scale says:
+    # with long lines made of short ones it stopped drawing for a minute.
+    page = show(make())
+    page.evaluate(SCALES)
+    go_to_step(page, 1)
+    page.wait_for_function(f"scales.length >= {2 * LAYERS * HEADS}")
+    assert set(map(tuple, page.evaluate("scales"))) == {(1, 0, 0, 1)}

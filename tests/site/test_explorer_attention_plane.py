@@ -1,8 +1,9 @@
 """AttentionPlane in the browser: its motion, its sliders, its mouse."""
 
 import numpy as np
+import pytest
 import torch
-from mounted import expect_published, explorer_of, published
+from mounted import explorer_of, published
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.attention import attention_weights, scaled_dot_product_attention
@@ -37,35 +38,40 @@ def expect_moving(page: Page, explorer: Locator) -> None:
     )
 
 
-def test_it_moves_at_once_until_it_is_paused(show):
-    widget = AttentionPlane(angle=350.0)
+def test_it_moves_at_once_and_shows_attention_all_the_time(show):
+    widget = AttentionPlane()
     page = show(widget)
-    explorer = explorer_of(page)
     outputs = []
-    for _ in range(2):
-        expect_moving(page, explorer)
-        outputs.append(expect_attention(explorer, widget)["output"])
-    assert outputs[0] != outputs[1]
-    # A full turn starts again at zero.
+    for _ in range(3):
+        expect_moving(page, explorer_of(page))
+        outputs.append(expect_attention(explorer_of(page), widget)["output"])
+    assert outputs[0] != outputs[2]
+
+
+def test_a_full_turn_starts_again_at_zero(show):
+    page = show(AttentionPlane(angle=350.0))
     page.wait_for_function(
         "node => Number(node.dataset.angle) < 100",
-        arg=explorer.element_handle(),
+        arg=explorer_of(page).element_handle(),
     )
-    assert 0 <= published(explorer)["angle"] < 100
+    assert 0 <= published(explorer_of(page))["angle"] < 100
+
+
+def test_pause_stops_it_where_it_is(show):
+    page = show(AttentionPlane())
+    expect_moving(page, explorer_of(page))
     page.get_by_role("button", name="Pause").click()
-    expect(explorer).to_have_attribute("data-playing", "false")
-    angle = published(explorer)["angle"]
+    expect(explorer_of(page)).to_have_attribute("data-playing", "false")
+    angle = published(explorer_of(page))["angle"]
     page.wait_for_timeout(200)
-    assert published(explorer)["angle"] == angle
+    assert published(explorer_of(page))["angle"] == angle
+    assert angle > 35
     page.get_by_role("button", name="Play").click()
-    expect_moving(page, explorer)
-    # No slider moves by itself once it is reached; no length is a tie.
+    expect_moving(page, explorer_of(page))
+    # Nor does a slider move by itself once it is reached.
     page.get_by_label("direction of the query").focus()
-    expect(explorer).to_have_attribute("data-playing", "false")
-    page.get_by_label("length of the query").press("Home")
-    expect(page.locator(".vitedu-reading")).to_contain_text(
-        "All keys get the same weight (0.14)."
-    )
+    expect(explorer_of(page)).to_have_attribute("data-playing", "false")
+    assert published(explorer_of(page))["angle"] >= angle
 
 
 def test_the_live_line_is_silent_until_the_reader_acts(show):
@@ -94,8 +100,6 @@ def test_reduced_motion_gets_a_still_picture_that_can_be_played(show):
     assert published(explorer_of(page))["angle"] == 35
     page.get_by_role("button", name="Play").click()
     expect_moving(page, explorer_of(page))
-    page.get_by_role("button", name="Start again").click()
-    expect_published(explorer_of(page), angle=35, playing="false")
 
 
 def test_the_query_follows_the_mouse_and_the_bars_its_weights(show):
@@ -129,21 +133,44 @@ def test_the_query_follows_the_mouse_and_the_bars_its_weights(show):
     expect(explorer_of(page)).to_have_attribute("data-length", "4")
 
 
-def test_points_are_drawn_where_they_are_and_have_words(show):
-    rng = np.random.default_rng(0)
-    keys, values = rng.uniform(-3, 3, (2, 3, 2))
+def test_words_stand_for_the_keys(show):
     words = ["river", "money", "the"]
+    points = np.array([[3, 0], [-3, 0], [0, 0.5]], "f4")
     widget = AttentionPlane(
-        key_points=keys, value_points=values, playing=False, names=words
+        key_points=points, value_points=points, names=words, angle=180.0
     )
     page = show(widget)
-    weights = expect_attention(explorer_of(page), widget)["weights"]
-    expect(page.locator(".vitedu-reading")).to_contain_text(
-        f"Most weight: “{words[np.argmax(weights)]}” ("
-    )
+    page.get_by_role("button", name="Pause").click()
+    reading = page.locator(".vitedu-reading")
+    expect(reading).to_contain_text("Most weight: “money” (")
     for marks in (".plane >> nth=0", ".plane >> nth=1"):
         expect(page.locator(f"{marks} >> .name")).to_have_text(words)
     expect(page.locator(".bar-name")).to_have_text(words)
+
+
+def test_its_length_stops_it_and_no_length_is_a_tie(show):
+    page = show(AttentionPlane())
+    expect_moving(page, explorer_of(page))
+    page.get_by_label("length of the query").press("Home")
+    expect(explorer_of(page)).to_have_attribute("data-playing", "false")
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "All keys get the same weight (0.14)."
+    )
+
+
+def test_names_must_fit_the_keys():
+    with pytest.raises(ValueError, match="names must have 7 entries"):
+        AttentionPlane(names=["one"])
+
+
+def test_points_are_drawn_where_they_are(show):
+    rng = np.random.default_rng(0)
+    keys, values = rng.uniform(-3, 3, (2, 3, 2))
+    widget = AttentionPlane(
+        key_points=keys, value_points=values, playing=False
+    )
+    page = show(widget)
+    assert len(expect_attention(explorer_of(page), widget)["weights"]) == 3
     places = "nodes => nodes.map((node) => [{}].map(({{ value }}) => value))"
     centres = "node.cx.baseVal, node.cy.baseVal"
     corners = "node.x.baseVal, node.y.baseVal"

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pytest
 import torch
 from explorers import bag_model, digit_model, shuffled
 from explorers import bag_of_patches as make
@@ -49,43 +50,52 @@ def drawn_in(page: Page) -> np.ndarray:
     return unpatchify(squares, 2, (4, 4)).view(8, 8).numpy()
 
 
-def test_each_network_reads_what_the_patches_show(show):
-    page = show(make(seed=5, positions=True))
-    first = published(ready(page))
+@pytest.mark.parametrize("positions", [False, True])
+def test_each_network_reads_what_the_patches_show(show, positions):
     ink = shuffled()["samples"][0]
+    page = show(make(seed=5, positions=not positions))
+    name = f"with{'' if positions else 'out'} positions"
+    page.get_by_role("button", name=name, exact=True).click()
+    expect_published(ready(page), positions=str(positions).lower())
+    expect_answer(page, ink, positions)
+    order = published(explorer_of(page))["order"]
     picture = torch.tensor(ink).double().view(1, 1, 8, 8)
-    moved = unpatchify(patchify(picture, 2)[:, first["order"]], 2, (4, 4))
-    np.testing.assert_array_equal(drawn_in(page), moved.view(8, 8))
-    expect_answer(page, ink, True)
-    # With positions, orders are told apart.
+    expected = unpatchify(patchify(picture, 2)[:, order], 2, (4, 4))
+    np.testing.assert_array_equal(drawn_in(page), expected.view(8, 8))
+
+
+def test_without_positions_no_order_moves_the_answer(show):
+    page = show(make())
+    first = published(ready(page))
+    reading = page.locator(".vitedu-reading")
+    expect(reading).to_contain_text("As written it answers the same")
+    for seed in (2, 3):
+        page.get_by_role("button", name="Shuffle", exact=True).click()
+        expect_published(ready(page), seed=seed)
+        now = published(explorer_of(page))
+        assert now["order"] != first["order"]
+        np.testing.assert_allclose(now["chances"], first["chances"], atol=1e-6)
+    assert sorted(now["counts"])[-2:] == [0, 200]
+    expect(page.locator(".of-orders")).to_contain_text("In all 200 it reads")
+
+
+def test_with_positions_orders_are_told_apart(show):
+    page = show(make(positions=True))
+    first = published(ready(page))
     page.get_by_role("button", name="Put in order").click()
     expect(page.locator(".vitedu-reading")).to_contain_text(
         "All patches are where they were written"
     )
     expect(page.get_by_role("button", name="Put in order")).to_be_disabled()
-    now = published(ready(page))
+    now = published(explorer_of(page))
     assert now["order"] == list(range(16))
     moves = np.abs(np.subtract(now["chances"], first["chances"]))
     assert moves.max() > 0.01
     assert sum(now["counts"]) == 200
     assert max(now["counts"]) < 200
-    # Without positions no order moves the answer.
-    page.get_by_role("button", name="without positions", exact=True).click()
-    expect_published(ready(page), positions="false")
-    first = published(explorer_of(page))
-    page.get_by_role("button", name="Shuffle", exact=True).click()
-    expect(page.locator(".vitedu-reading")).to_contain_text(
-        "As written it answers the same"
-    )
-    expect_answer(page, ink, False)
-    now = published(ready(page))
-    assert now["order"] != first["order"]
-    np.testing.assert_allclose(now["chances"], first["chances"], atol=1e-6)
-    assert sorted(now["counts"])[-2:] == [0, 200]
-    expect(page.locator(".of-orders")).to_contain_text("In all 200 it reads")
 
 
-def test_taps_and_keys_swap_patches(show):
+def test_two_taps_swap_two_patches(show):
     page = show(make(seed=0, positions=True), has_touch=True, width=390)
     ready(page)
     patches = page.locator(".patch")
@@ -105,12 +115,18 @@ def test_taps_and_keys_swap_patches(show):
     patches.nth(3).tap()
     patches.nth(3).tap()
     assert published(explorer_of(page))["order"] == order
+
+
+def test_keys_move_over_the_patches_and_swap_them(show):
+    page = show(make(seed=0))
+    ready(page)
+    patches = page.locator(".patch")
     patches.nth(0).focus()
     for key in ("ArrowDown", "ArrowRight", "Space", "ArrowUp", "ArrowUp"):
         page.keyboard.press(key)
     expect(patches.nth(1)).to_be_focused()
     page.keyboard.press("Space")
-    expect(patches.nth(5)).to_have_attribute("aria-label", "place 6: patch 15")
+    expect(patches.nth(5)).to_have_attribute("aria-label", "place 6: patch 2")
     expect(patches.nth(1)).to_have_attribute("aria-label", "place 2: patch 6")
     stops = patches.evaluate_all("all => all.map(one => one.tabIndex)")
     assert stops.count(0) == 1

@@ -86,6 +86,48 @@ def test_a_cold_draw_is_greedy_and_a_hot_one_is_not(show):
     assert len(drawn) > 3
 
 
+def test_the_table_shows_the_candidates(show):
+    page = show(make(method="beam", step=1))
+    shown = published(explorer_of(page))
+    rows = page.locator("table.candidates tbody tr")
+    expect(rows).to_have_count(len(shown["candidates"]))
+    names = {"goes": "goes on", "ends": "ends", "dropped": "dropped"}
+    for at, (row, _, chance, total) in enumerate(shown["candidates"]):
+        cells = rows.nth(at).locator("td")
+        assert cells.nth(0).inner_text() == str(row + 1)
+        expected = f"{total:.2f}".replace("-", "\N{MINUS SIGN}")
+        assert cells.nth(3).inner_text() == expected
+        assert cells.nth(4).inner_text() == names[shown["fates"][at]]
+        width = (
+            cells.nth(2)
+            .locator(".fill")
+            .evaluate("mark => parseFloat(mark.style.width)")
+        )
+        assert width == pytest.approx(100 * chance, abs=1e-3)
+
+
+def test_buttons_go_and_stop_at_the_ends(show):
+    page = show(make(number=87))
+    steps = published(explorer_of(page))["steps"]
+    for name, step in [
+        ("Back", 0),
+        ("Next", 1),
+        ("Next", 2),
+        ("Back", 1),
+        ("Start over", 0),
+        *[("Next", step) for step in range(1, steps + 1)],
+        ("Next", steps),
+    ]:
+        button(page, name).press("Enter")
+        expect_published(explorer_of(page), step=step)
+        expect(button(page, name)).to_be_focused()
+    expect(button(page, "Next")).to_have_attribute("aria-disabled", "true")
+    expect(page.locator(".verdict")).to_have_text("✓ It is right.")
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "The sentence is “eighty seven”"
+    )
+
+
 def test_it_plays_to_the_end_and_pauses(show):
     page = show(make(number=87))
     stop_clock(page)
@@ -105,53 +147,48 @@ def test_it_plays_to_the_end_and_pauses(show):
     expect_published(explorer_of(page), step=1)
 
 
-def test_each_search_has_its_own_controls_table_and_words(show):
-    page = show(make(method="beam", step=1))
-    explorer = explorer_of(page)
-    shown = published(explorer)
-    rows = page.locator("table.candidates tbody tr")
-    expect(rows).to_have_count(len(shown["candidates"]))
-    names = {"goes": "goes on", "ends": "ends", "dropped": "dropped"}
-    for at, (row, _, chance, total) in enumerate(shown["candidates"]):
-        cells = rows.nth(at).locator("td")
-        assert cells.nth(0).inner_text() == str(row + 1)
-        expected = f"{total:.2f}".replace("-", "\N{MINUS SIGN}")
-        assert cells.nth(3).inner_text() == expected
-        assert cells.nth(4).inner_text() == names[shown["fates"][at]]
-        fill = cells.nth(2).locator(".fill")
-        width = fill.evaluate("mark => parseFloat(mark.style.width)")
-        assert width == pytest.approx(100 * chance, abs=1e-3)
+def test_each_search_has_its_own_controls(show):
+    page = show(make())
     controls = {
         "Beam size": "beam",
         "Length penalty": "beam",
         "Temperature": "sample",
     }
+    for method in ("greedy", "beam", "sample"):
+        page.get_by_label("Search", exact=True).select_option(method)
+        expect_published(explorer_of(page), method=method)
+        for label, owner in controls.items():
+            control = page.get_by_label(label, exact=True)
+            expect(control).to_be_visible(visible=owner == method)
+        expect(page.locator(".again")).to_be_visible(
+            visible=method == "sample"
+        )
+
+
+def test_a_search_says_what_it_keeps_and_a_draw_what_it_drew(show):
+    page = show(make(method="beam", step=1))
+    shown = explorer_of(page)
+    chance = page.locator("table.candidates th").nth(2)
     for method, chances, said in [
-        ("greedy", "probability", "The sentence is"),
         ("beam", "probability", "The best sentence is"),
         ("sample", "chance of a draw", "The sentence drawn is"),
     ]:
         page.get_by_label("Search", exact=True).select_option(method)
-        expect_published(explorer, method=method)
-        for label, owner in controls.items():
-            control = page.get_by_label(label, exact=True)
-            expect(control).to_be_visible(visible=owner == method)
-        again = page.locator(".again")
-        expect(again).to_be_visible(visible=method == "sample")
-        head = page.locator("table.candidates th").nth(2)
-        expect(head).to_have_text(chances)
+        expect(chance).to_have_text(chances)
         each_step(page)
-        only = explorer.get_by_text("Only the best 3 are kept.", exact=True)
+        only = shown.get_by_text("Only the best 3 are kept.", exact=True)
         expect(only).to_have_count(int(method == "beam"))
         expect(page.locator(".vitedu-reading")).to_contain_text(said)
-    # A new number starts over.
+
+
+def test_a_new_number_starts_over(show):
+    page = show(make(step=2))
     field = page.get_by_label("Number, 0 to 99,999,999", exact=True)
-    before = published(explorer)["step"]
     field.fill("x")
     expect(page.locator(".vitedu-fault")).to_contain_text("Digits only")
-    expect_published(explorer, step=before, number=26)
+    expect_published(explorer_of(page), step=2, number=26)
     field.fill("61")
-    expect_published(explorer, step=0, number=61)
+    expect_published(explorer_of(page), step=0, number=61)
 
 
 def test_all_of_a_long_search_is_accessible_and_inside_a_phone(show):

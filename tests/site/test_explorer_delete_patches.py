@@ -71,12 +71,14 @@ def test_patches_go_in_the_order_that_is_chosen(show):
     assert len({tuple(order) for order in seen.values()}) > 1
 
 
-def test_another_paint_and_another_seed(show):
-    page = show(make(gone=4, order="random"))
-    white = published(ready(page))
+def test_another_paint_gives_other_areas_and_the_buttons_say_them(show):
+    page = show(make(gone=4))
+    explorer = ready(page)
+    white = published(explorer)
     page.get_by_role("combobox", name="Painted").select_option("grey")
-    expect_published(explorer_of(page), paint="grey")
-    grey = published(ready(page))
+    expect_published(explorer, paint="grey")
+    ready(page)
+    grey = published(explorer)
     assert grey["areas"] != white["areas"]
     assert grey["removed"] == white["removed"]
     ink = painted(0, grey["removed"], "grey")
@@ -87,15 +89,26 @@ def test_another_paint_and_another_seed(show):
     reading = page.locator(".vitedu-reading").text_content()
     assert "With 4 of 16 patches gone" in reading
     assert f"ink {grey['areas'][0]:.2f}, rollout" in reading
-    # The seed moves the random order alone.
+
+
+def test_another_seed_moves_the_random_order_alone(show):
+    page = show(make(order="random", gone=5))
+    explorer = ready(page)
+    first = published(explorer)
     page.get_by_role("slider", name="Random order").press("ArrowRight")
-    expect_published(explorer_of(page), seed=2)
-    second = published(ready(page))
-    assert second["removed"] != grey["removed"]
-    assert second["areas"][:3] == grey["areas"][:3]
-    # With all patches gone every order says the same.
-    page.get_by_role("combobox", name="Painted").select_option("white")
-    page.get_by_role("slider", name="Patches gone").press("End")
-    expect_published(explorer_of(page), gone=16)
-    shown = published(ready(page))["chances"]
-    np.testing.assert_allclose(shown, answer(np.zeros((8, 8))), atol=1e-4)
+    expect_published(explorer, seed=2)
+    ready(page)
+    second = published(explorer)
+    assert second["removed"] != first["removed"]
+    assert second["areas"][:3] == first["areas"][:3]
+
+
+def test_with_all_patches_gone_every_order_says_the_same(show):
+    page = show(make(gone=16))
+    explorer = ready(page)
+    blank = answer(np.zeros((8, 8)))
+    for name in ("ink", "random"):
+        page.locator(".order").get_by_text(name, exact=True).click()
+        expect_published(explorer, order=name)
+        shown = published(explorer)["chances"]
+        np.testing.assert_allclose(shown, blank, atol=1e-4)

@@ -10,10 +10,8 @@ from explorers import digit_model, followed
 from explorers import follow_digit as make
 from mounted import (
     accessibility_faults,
-    each_look,
     expect_published,
     explorer_of,
-    number_of,
     overflow,
     published,
 )
@@ -70,21 +68,10 @@ def picture_of(page: Page) -> np.ndarray:
     return np.array(shades, float) * 16
 
 
-def test_what_is_drawn_is_read_at_once(show):
+def test_what_one_draws_is_read_at_once_and_again(show):
     page = show(make())
     explorer = ready(page)
-    labels, chances = followed()["labels"], followed()["answers"]
-    buttons = page.locator(".sample")
-    names = buttons.evaluate_all("all => all.map(one => one.ariaLabel)")
-    assert names == [
-        f"a {label}" + ", which it misreads" * int(told.argmax() != label)
-        for label, told in zip(labels, chances, strict=True)
-    ]
-    for i in (0, len(labels) - 1):
-        buttons.nth(i).click()
-        expect_published(explorer, digit=i)
-        expect(buttons.nth(i)).to_have_attribute("aria-pressed", "true")
-        expect_answer(explorer, followed()["samples"][i])
+    expect_answer(explorer, followed()["samples"][0])
     draw(page)
     expect_published(explorer, digit=-1)
     first = picture_of(page)
@@ -92,27 +79,54 @@ def test_what_is_drawn_is_read_at_once(show):
     assert first.reshape(8, 8).any(axis=1).all()
     expect_answer(explorer, first)
     page.get_by_role("button", name="Clear").click()
-    reading = page.locator(".vitedu-reading")
-    expect(reading).to_contain_text("Nothing is drawn, but it has to choose.")
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "Nothing is drawn, but it has to choose."
+    )
     expect_answer(explorer, np.zeros(64))
-    # Keys draw pixel by pixel.
+
+
+def test_keys_draw_pixel_by_pixel(show):
+    page = show(make(digit=-1))
+    explorer = ready(page)
     field = page.get_by_role("application")
-    for key in (
-        *("ArrowUp", "ArrowRight", "Space", "Space"),
-        *("ArrowRight", "Space"),
-    ):
+    for key in [
+        "ArrowUp",
+        "ArrowRight",
+        "Space",
+        "Space",
+        "ArrowRight",
+        "Space",
+    ]:
         field.press(key)
     ink = np.zeros((8, 8))
     ink[2, 4], ink[2, 5] = 16, 8
-    expect(reading).not_to_contain_text("Nothing")
+    expect(page.locator(".vitedu-reading")).not_to_contain_text("Nothing")
     np.testing.assert_array_equal(picture_of(page), ink.ravel())
     expect_answer(explorer, ink)
     field.press("Delete")
-    expect(reading).to_contain_text("Nothing")
-    # So is what Python gives.
+    expect(page.locator(".vitedu-reading")).to_contain_text("Nothing")
+
+
+def test_a_picture_that_python_gives_is_read(show):
     ink = np.zeros((8, 8), "uint8")
     ink[1:7, 3:5] = 13
-    expect_answer(ready(show(make(digit=-1, picture=ink))), ink)
+    explorer = ready(show(make(digit=-1, picture=ink)))
+    expect_answer(explorer, ink)
+
+
+def test_test_images_are_named_and_their_answers_known(show):
+    page = show(make())
+    explorer = ready(page)
+    labels, chances = followed()["labels"], followed()["answers"]
+    buttons = page.locator(".sample")
+    for i, label in enumerate(labels):
+        buttons.nth(i).click()
+        expect_published(explorer, digit=i)
+        expect(buttons.nth(i)).to_have_attribute("aria-pressed", "true")
+        misread = chances[i].argmax() != label
+        name = f"a {label}, which it misreads" if misread else f"a {label}"
+        expect(buttons.nth(i)).to_have_attribute("aria-label", name)
+        expect_answer(explorer, followed()["samples"][i])
 
 
 def test_every_stage_opens_with_its_numbers_formula_and_line(show):
@@ -125,17 +139,24 @@ def test_every_stage_opens_with_its_numbers_formula_and_line(show):
         expect(marks.nth(i)).to_have_attribute("aria-checked", "true")
         worked = page.locator(".worked").inner_text()
         value = published(explorer)["value"]
-        shown = number_of(worked.rsplit("= ", 1)[1])
+        text = worked.rsplit("= ", 1)[1].replace("−", "-")
+        shown = float(
+            text.replace(" × 10", "e").translate(
+                str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+            )
+        )
         assert shown == pytest.approx(value, rel=0.06, abs=1e-9)
         said.add(page.locator(".of-stage .vitedu-panel-title").inner_text())
         assert page.locator(".formula").inner_text()
         assert page.locator(".code-line code").inner_text()
     # A block opens on the softmax, which is a step of its own as well.
     assert len(said) >= marks.count() - 3
-    title = "softmax: 17 × 17, head 3 of block 2"
-    assert title in said
-    # A number is chosen in its matrix.
-    page.get_by_role("radio", name="softmax").first.click()
+    assert "softmax: 17 × 17, head 3 of block 2" in said
+
+
+def test_a_number_is_chosen_in_its_matrix(show):
+    page = show(make(stage="softmax"))
+    explorer = ready(page)
     box = page.locator(".numbers").bounding_box()
     page.locator(".numbers").click(
         position={"x": 4.5 / 17 * box["width"], "y": 7.5 / 17 * box["height"]}
@@ -173,6 +194,26 @@ def test_a_part_that_is_off_is_marked_and_comes_back(show):
     assert published(explorer)["chances"] == whole
 
 
+def test_the_lens_names_what_each_layer_would_answer(show):
+    page = show(make(block=1))
+    ready(page)
+    model, sample = digit_model(), followed()["samples"][0]
+    image = torch.tensor(sample / 16).float().view(1, 1, 8, 8)
+    image = (image - DATA.mean) / DATA.std
+    with torch.no_grad():
+        layers = [model.embed(image), *model.layer_features(image)]
+        heads = [
+            model.head(model.norm(x[0])).softmax(-1).numpy() for x in layers
+        ]
+    for i, chances in enumerate(heads):
+        first = page.locator(".lens tbody tr").nth(i).locator(".first")
+        expect(first).to_have_text(f"{100 * chances[0].max():.0f}")
+        column = first.evaluate("cell => cell.cellIndex - 1")
+        assert column == chances[0].argmax()
+    patches = page.locator(".patch-lens text").all_text_contents()
+    assert [int(text) for text in patches] == heads[2][1:].argmax(-1).tolist()
+
+
 def test_the_small_form_loads_nothing_until_it_is_touched(show):
     page = show(make(small=True), width=390)
     explorer = explorer_of(page)
@@ -201,6 +242,22 @@ def book_digits(**changes) -> FollowDigit:
     return FollowDigit(**parts | changes)
 
 
+def inks(
+    page: Page, row: int, column: int, *, times: int, at: tuple = (3, 3)
+) -> None:
+    """Ink a pixel by key, from where the keys are; at first in (3, 3)."""
+    field = page.get_by_role("application")
+    for key, steps in (
+        ("ArrowDown", row - at[0]),
+        ("ArrowRight", column - at[1]),
+    ):
+        opposite = {"ArrowDown": "ArrowUp", "ArrowRight": "ArrowLeft"}[key]
+        for _ in range(abs(steps)):
+            field.press(key if steps > 0 else opposite)
+    for _ in range(times):
+        field.press("Space")
+
+
 def tops(page: Page) -> list[float]:
     """Return where what follows the game begins."""
     return page.locator(
@@ -208,7 +265,7 @@ def tops(page: Page) -> list[float]:
     ).evaluate_all("all => all.map(one => one.getBoundingClientRect().top)")
 
 
-@each_look
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_the_game_counts_ink_until_the_network_changes_its_mind(
     show, theme, width
 ):
@@ -222,8 +279,7 @@ def test_the_game_counts_ink_until_the_network_changes_its_mind(
     expect(undo).to_be_disabled()
     before = tops(page)
     # Two quarters of the pixel that the search finds, by keys.
-    field.press("ArrowLeft")
-    field.press("Space")
+    inks(page, 3, 2, times=1)
     expect_published(explorer, added=0.25, least="")
     expect(line).to_contain_text("0.25 pixels of ink added, 1.2 % of")
     expect(line).to_contain_text("it still reads a 3")
@@ -260,14 +316,40 @@ def test_the_game_counts_ink_until_the_network_changes_its_mind(
     assert accessibility_faults(page) == []
     page.get_by_role("button", name="Undo all").click()
     expect_published(explorer, added=0, least=0.5, digit=3)
-    # It goes on with another digit.
-    page.locator(".sample").nth(10).click()
-    expect_published(explorer, added=0, least="", digit=10)
-    expect(line).to_contain_text("It reads an 8")
-    page.get_by_role("button", name="Give up").click()
-    expect(line).to_contain_text("The least single dab: 0.06")
-    page.locator(".sample").nth(3).click()
-    expect_published(explorer, added=0, least=0.5, digit=3)
     page.get_by_role("button", name="Leave the game").click()
     expect(line).to_be_hidden()
     assert field.get_attribute("class") == "field"
+
+
+def test_the_game_goes_on_with_another_digit_and_keeps_the_least(show):
+    page = show(book_digits(digit=3))
+    explorer = ready(page)
+    page.get_by_role("button", name="Change its mind").click()
+    inks(page, 3, 2, times=2)
+    expect_published(explorer, least=0.5)
+    page.locator(".sample").nth(10).click()
+    expect_published(explorer, added=0, least="", digit=10)
+    expect(page.locator(".game-line")).to_contain_text("It reads an 8")
+    page.get_by_role("button", name="Give up").click()
+    expect(page.locator(".game-line")).to_contain_text(
+        "The least single dab: 0.06, on the framed pixel"
+    )
+    page.locator(".sample").nth(3).click()
+    expect_published(explorer, added=0, least=0.5, digit=3)
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator(".game")).to_be_hidden()
+    change = page.get_by_role("button", name="Change its mind")
+    expect(change).to_be_disabled()
+    # One's own drawing is as good a start.
+    draw(page)
+    expect(change).to_be_enabled()
+    drawn = picture_of(page)
+    change.click()
+    expect_published(explorer, added=0, digit=-1)
+    inks(page, 0, 7, times=2, at=(3, 2))
+    expect_published(explorer, added=0.5)
+    assert picture_of(page).sum() == drawn.sum() + 8
+    page.get_by_role("button", name="Leave the game").click()
+    corner = page.locator(".strip .ink").nth(7)
+    expect(corner).to_have_attribute("fill-opacity", "0")
+    np.testing.assert_array_equal(picture_of(page), drawn)

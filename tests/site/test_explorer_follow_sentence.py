@@ -1,26 +1,29 @@
 """FollowSentence in the browser: words, time, choices, stages, tree."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
 import torch
 from explorers import follow_sentence as make
 from mounted import (
+    accessibility_faults,
     each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
-    number_of,
     published,
 )
 from pages import start_explorers
 from playwright.sync_api import Locator, Page, expect
 from translators import SEARCH, TGT, make_model, source, trained_model
 
+from vitedu.analysis.attention_maps import capture_attention
 from vitedu.data.numerals import chinese_numeral, english_numeral
 from vitedu.decoding.search import beam_search, greedy_search
 
+CHAPTER = "chapters/09-transformer.html"
 NUMBER = 87
 
 
@@ -43,15 +46,23 @@ def words(number: int) -> list[str]:
     return re.split("[ -]", english_numeral(number))
 
 
+def squares(page: Page) -> np.ndarray:
+    """Return the areas of the squares, as shares of a cell."""
+    path = page.locator(".squares").get_attribute("d")
+    sides = [float(side) for side in re.findall(r"z?M[^h]+h([^v]+)v", path)]
+    cell = page.locator(".map-row").first.evaluate(
+        "row => row.height.baseVal.value"
+    )
+    return (np.array(sides) / (0.94 * cell)) ** 2
+
+
 def test_numbers_are_translated_as_by_greedy_search(show):
     page = show(make())
-    for number in (0, 16, 12_005, 99_999_999):
+    for number in (0, 7, 16, 61, 12_005, 99_999_999):
         field(page).fill(f" {number:,} ")
         expect_published(explorer_of(page), number=number)
         shown = published(explorer_of(page))
-        steps = []
-        how = SEARCH | {"record": steps.append}
-        found = greedy_search(trained_model(), source(number), **how)
+        found = greedy_search(trained_model(), source(number), **SEARCH)
         assert shown["tokens"] == found.best[0].tolist()
         assert sum(shown["logProbs"]) == pytest.approx(
             found.log_probs.item(), abs=1e-3
@@ -64,15 +75,104 @@ def test_numbers_are_translated_as_by_greedy_search(show):
         expect(page.locator(".line.src .token")).to_have_text(
             list(chinese_numeral(number))
         )
-        # The words have their probabilities below.
-        sure = page.locator(".line.tgt .sure").all_inner_texts()[1:]
-        for text, step in zip(sure, steps, strict=True):
-            chance = step.next_log_probs.max().exp().item()
-            told = float(text.lstrip("> ").removesuffix(" %")) / 100
-            assert told == pytest.approx(chance, abs=0.006)
 
 
-def test_one_goes_through_time_and_sees_where_words_look(show):
+def test_the_words_have_their_probabilities_below(show):
+    page = show(make(number=26))
+    steps = []
+    greedy_search(trained_model(), source(26), record=steps.append, **SEARCH)
+    expected = [step.next_log_probs.max().exp().item() for step in steps]
+    texts = page.locator(".line.tgt .sure").all_inner_texts()[1:]
+    assert len(texts) == len(expected)
+    for text, probability in zip(texts, expected, strict=True):
+        shown = float(text.replace("> ", "").removesuffix(" %")) / 100
+        assert shown == pytest.approx(probability, abs=0.006)
+
+
+def test_a_sentence_without_end_is_cut_and_said(show):
+    model = make_model(norm_first=True)
+    found = greedy_search(model, source(12_005), **SEARCH)
+    assert not found.ended.item()
+    page = show(make(model, number=12_005))
+    shown = published(explorer_of(page))
+    assert shown["tokens"] == found.best[0].tolist()
+    expect(page.locator(".verdict")).to_contain_text("no end within 24 words")
+
+
+def test_the_maps_are_those_of_the_model(show):
+    model = trained_model()
+    src = source(NUMBER)
+    written = greedy_search(model, src, **SEARCH).best
+    read = torch.cat([torch.tensor([[1]]), written[:, :-1]], dim=1)
+    with torch.no_grad(), capture_attention(model) as maps:
+        model(src, read)
+    names = {
+        "encoder": "encoder.blocks.{}.attn",
+        "decoder": "decoder.blocks.{}.attn",
+        "cross": "decoder.blocks.{}.cross_attn",
+    }
+    page = show(make())
+    for kind, layer in product(names, (1, 0)):
+        heads = maps[names[kind].format(layer)][0].numpy()
+        choices = {"1": heads[0], "2": heads[1]}
+        page.get_by_label("Attention", exact=True).select_option(kind)
+        page.get_by_label("Block", exact=True).select_option(str(layer + 1))
+        for label, expected in choices.items():
+            page.get_by_label("Head", exact=True).select_option(label)
+            expect_published(
+                explorer_of(page),
+                attention=kind,
+                layer=layer,
+                head=int(label) - 1,
+            )
+            if kind == "decoder":
+                expected = expected[np.tril_indices(len(expected))]
+            np.testing.assert_allclose(
+                squares(page), expected.ravel(), atol=1e-5
+            )
+
+
+def test_bars_stand_above_the_tokens_that_are_looked_at(show):
+    page = show(make(attention="decoder"))
+    written(page, 2).click()
+    expect_published(explorer_of(page), step=2)
+    row = published(explorer_of(page))["looks"]
+    assert len(row) == 3
+    assert sum(row) == pytest.approx(1)
+    told = page.locator(".map").get_attribute("aria-label")
+    numbers = re.findall(r"\S+ (\d\.\d\d)(?=[,.])", told)
+    assert numbers == [f"{weight:.2f}" for weight in row]
+    heights = page.locator(".line.tgt .fill").evaluate_all(
+        "marks => marks.map((mark) => parseFloat(mark.style.height) || 0)"
+    )
+    np.testing.assert_allclose(heights[:3], np.multiply(row, 100), atol=1e-3)
+    assert not any(heights[3:])
+    expect(page.locator(".line.src .bar").first).to_be_hidden()
+
+
+def test_the_rows_of_the_map_choose_too(show):
+    page = show(make())
+    page.locator(".map-row").nth(1).click()
+    expect_published(explorer_of(page), step=1)
+    expect(written(page, 1)).to_have_attribute("aria-checked", "true")
+    mark, row = (
+        page.locator(name).bounding_box()
+        for name in (".map-mark", ".map-row >> nth=1")
+    )
+    assert mark["y"] == pytest.approx(row["y"], abs=1)
+
+
+def test_signs_are_chosen_where_they_look(show):
+    page = show(make(attention="encoder"))
+    signs = page.locator(".line.src [role=radio]")
+    signs.nth(1).click()
+    expect_published(explorer_of(page), row=1)
+    expect(page.locator(".vitedu-reading")).to_contain_text("At sign 2, “十”")
+    page.get_by_label("Attention", exact=True).select_option("cross")
+    expect(signs).to_have_count(0)
+
+
+def test_one_goes_forward_and_back_in_time(show):
     page = show(make(number=26))
     explorer = explorer_of(page)
     steps = page.get_by_label("Word", exact=True)
@@ -88,40 +188,11 @@ def test_one_goes_through_time_and_sees_where_words_look(show):
         expect(title).to_contain_text(f"softmax: {step + 1} × ")
         expect(page.locator(".token-later")).to_have_count(count - 1 - step)
         page.get_by_role("button", name="Later", exact=True).press("Enter")
+    expect_published(explorer, step=count - 1)
     page.get_by_role("button", name="Earlier", exact=True).click()
     expect_published(explorer, step=count - 2)
     steps.press("Home")
     expect_published(explorer, step=0)
-    # The rows of the map choose too.
-    page.locator(".map-row").nth(1).click()
-    expect_published(explorer, step=1)
-    expect(written(page, 1)).to_have_attribute("aria-checked", "true")
-    mark, row = (
-        page.locator(name).bounding_box()
-        for name in (".map-mark", ".map-row >> nth=1")
-    )
-    assert mark["y"] == pytest.approx(row["y"], abs=1)
-    # Bars stand above the tokens that are looked at.
-    page.get_by_label("Attention", exact=True).select_option("decoder")
-    written(page, 2).click()
-    expect_published(explorer, step=2, attention="decoder")
-    looks = published(explorer)["looks"]
-    assert len(looks) == 3
-    assert sum(looks) == pytest.approx(1)
-    told = page.locator(".map").get_attribute("aria-label")
-    numbers = re.findall(r"\S+ (\d\.\d\d)(?=[,.])", told)
-    assert numbers == [f"{weight:.2f}" for weight in looks]
-    heights = page.locator(".line.tgt .fill").evaluate_all(
-        "marks => marks.map((mark) => parseFloat(mark.style.height) || 0)"
-    )
-    np.testing.assert_allclose(heights[:3], np.multiply(looks, 100), atol=1e-3)
-    assert not any(heights[3:])
-    expect(page.locator(".line.src .bar").first).to_be_hidden()
-    # In the encoder, signs are chosen where they look.
-    page.get_by_label("Attention", exact=True).select_option("encoder")
-    page.locator(".line.src [role=radio]").nth(1).click()
-    expect_published(explorer, row=1)
-    expect(page.locator(".vitedu-reading")).to_contain_text("At sign 2, “十”")
 
 
 @torch.no_grad()
@@ -216,23 +287,28 @@ def test_draws_with_a_seed_can_be_repeated(show):
     page = show(make(number=96, method="sample", temperature=3.0))
     explorer = explorer_of(page)
     sentences = []
-    for seed in range(5):
+    for seed in range(6):
         expect_published(explorer, seed=seed)
         expect(page.locator(".seed")).to_have_text(f"Seed {seed}")
         sentences.append(published(explorer)["tokens"])
         page.get_by_role("button", name="Draw again").click()
     assert len({str(one) for one in sentences}) > 2
-    page.evaluate(
-        "location.hash = 'explorer-follow-sentence:method=sample"
-        "&temperature=3&seed=4&number=96'"
-    )
-    expect_published(explorer, seed=4)
-    assert published(explorer)["tokens"] == sentences[4]
+    again = show(make(number=96, method="sample", temperature=3.0, seed=4))
+    assert published(explorer_of(again))["tokens"] == sentences[4]
     # The colder, the likelier is the likeliest.
-    page.get_by_label("Temperature").press("Home")
-    expect_published(explorer, temperature=0.1)
+    cold = show(make(number=96, method="sample", temperature=0.1, seed=4))
     greedy = greedy_search(trained_model(), source(96), **SEARCH)
-    assert published(explorer)["tokens"] == greedy.best[0].tolist()
+    assert published(explorer_of(cold))["tokens"] == greedy.best[0].tolist()
+
+
+def number_of(text: str) -> float:
+    """Return the number that a person would have written so."""
+    text = text.replace("−", "-").replace("-∞", "-inf")
+    return float(
+        text.replace(" × 10", "e").translate(
+            str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+        )
+    )
 
 
 def test_every_stage_opens_with_its_numbers_formula_and_line(show):
@@ -265,7 +341,7 @@ def test_every_stage_opens_with_its_numbers_formula_and_line(show):
     assert len(names) == 8 + 2 * (14 + 24)
 
 
-def test_signs_and_figures_can_be_typed_and_nothing_else(show):
+def test_what_is_no_number_gets_a_kind_word(show):
     page = show(make())
     fault = page.locator(".vitedu-fault")
     for text, message in [
@@ -273,6 +349,8 @@ def test_signs_and_figures_can_be_typed_and_nothing_else(show):
         ("1.5", "Digits only"),
         ("100000000", "At most 99,999,999"),
         ("一零", "write no number"),
+        ("一十", "write no number"),
+        ("万", "write no number"),
     ]:
         field(page).fill(text)
         expect(fault).to_contain_text(message)
@@ -284,10 +362,7 @@ def test_signs_and_figures_can_be_typed_and_nothing_else(show):
         expect(fault).to_be_empty()
         expect(field(page)).to_have_attribute("aria-invalid", "false")
         expect(page.locator(".verdict")).to_be_visible()
-    for number in (10, 30_050_007):
-        field(page).fill(chinese_numeral(number))
-        expect_published(explorer_of(page), number=number)
-        expect(fault).to_be_empty()
+    expect(field(page)).to_have_value(f"000{NUMBER}")
     # An example replaces what was typed.
     example = page.get_by_role("button", name="12,005", exact=True)
     example.click()
@@ -296,45 +371,65 @@ def test_signs_and_figures_can_be_typed_and_nothing_else(show):
     expect(example).to_have_attribute("aria-pressed", "true")
 
 
-@each_look
-def test_long_words_are_accessible_and_inside_and_marks_legible(
-    show, theme, width
-):
-    # Long words, all places taken.
-    widget = make(make_model(norm_first=True), number=77777777)
-    page = show(widget, theme=theme, width=width)
-    # As the theme of the site has it, which marks texts for search.
-    mark = ".mark { background-color: #fff3cd; padding: 0.1875em }"
-    page.add_style_tag(content=mark)
+@pytest.mark.parametrize(
+    "number", [0, 10, 12, 20, 105, 2_010, 10_000, 30_050_007, 99_999_999]
+)
+def test_signs_can_be_typed(show, number):
+    page = show(make())
+    field(page).fill(chinese_numeral(number))
+    expect_published(explorer_of(page), number=number)
+    expect(page.locator(".vitedu-fault")).to_be_empty()
+
+
+def test_the_first_wrong_word_is_marked(show):
+    page = show(make(make_model(norm_first=True), number=26))
     written = page.locator(".line.tgt .token").all_inner_texts()[1:]
-    wanted = [*words(77777777), "end"]
-    pairs = enumerate(zip(written, wanted, strict=False))
-    first = next(at for at, (is_, should) in pairs if is_ != should)
+    wanted = [*words(26), "end"]
+    first = next(
+        at for at, word in enumerate(written) if word != wanted[at : at + 1][0]
+    )
     expect(page.locator(".token-wrong")).to_have_count(1)
     expect(page.locator(".line.tgt .token").nth(first + 1)).to_have_class(
         re.compile("token-wrong")
     )
+
+
+# As the theme of the site has it, which marks texts for search.
+THEME_MARK = ".mark { background-color: #fff3cd; padding: 0.1875em }"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_marks_can_be_read_on_the_site(show, theme):
+    page = show(make(), theme=theme)
+    page.add_style_tag(content=THEME_MARK)
+    names = page.locator(".line.tgt .token").all_inner_texts()
+    assert (names[0], names[-1]) == ("begin", "end")
+    backgrounds = page.locator(".line.tgt .token").evaluate_all(
+        "tokens => tokens.map((token) =>"
+        " getComputedStyle(token).backgroundColor)"
+    )
+    assert backgrounds[0] == backgrounds[-1] == "rgba(0, 0, 0, 0)"
+    assert accessibility_faults(page) == []
+
+
+@each_look
+def test_accessible_and_inside_the_window(show, theme, width):
+    # Long words, all places taken.
+    widget = make(make_model(norm_first=True), number=77777777)
+    page = show(widget, theme=theme, width=width)
     # 24 columns shrink a little on a phone; the letters stay legible.
     for kind, least in (("cross", 1), ("decoder", 0.85)):
         page.get_by_label("Attention", exact=True).select_option(kind)
-        page.locator(".line.tgt [role=radio]").nth(3).click()
+        written(page, 3).click()
         expect_published(explorer_of(page), attention=kind, step=3)
         field(page).fill("1x")
         expect_accessible_and_inside(page)
         scale = page.locator(".map").evaluate("map => map.getScreenCTM().a")
         assert scale >= least
-    # What follows stays where it is while one types.
-    page = show(make(), width=width)
-    heights = set()
-    for number in (1, 123, 12345):
-        field(page).fill(str(number))
-        expect_published(explorer_of(page), number=number)
-        heights.add(explorer_of(page).bounding_box()["height"])
-    assert len(heights) == 1
 
 
 def test_the_chapter_translates_what_is_typed(open_page):
-    page = open_page("embed/follow-sentence.html")
+    page = open_page(CHAPTER)
     start_explorers(page)
     translator = page.locator(".vitedu-follow-sentence")
     reading = translator.locator(".vitedu-reading")
@@ -349,3 +444,19 @@ def test_the_chapter_translates_what_is_typed(open_page):
     translator.get_by_label("Head", exact=True).press("ArrowDown")
     expect(reading).to_contain_text("head 2 of block 1 looks most at sign")
     assert published(translator)["looks"] != row
+
+
+@pytest.mark.parametrize("width", [830, 390])
+def test_what_follows_stays_where_it_is_while_one_types(show, width):
+    page = show(make(), width=width)
+    translator = explorer_of(page)
+    for attention in ("encoder", "decoder", "cross"):
+        translator.get_by_label("Attention", exact=True).select_option(
+            attention
+        )
+        heights = set()
+        for number in (1, 12, 123, 1234, 12345):
+            field(page).fill(str(number))
+            expect_published(translator, number=number, attention=attention)
+            heights.add(translator.bounding_box()["height"])
+        assert len(heights) == 1, attention

@@ -42,18 +42,33 @@ def drawn(page: Page, marks: str, attribute: str) -> np.ndarray:
     return table[:, 2].reshape(heads, keys)
 
 
-def test_lines_bars_and_squares_stand_for_the_weights(show):
+def test_lines_and_bars_stand_for_the_weights(show):
     rows = WEIGHTS[0, :, 1]
-    page = show(make(query=1), reduced_motion="reduce")
+    page = show(make(query=1))
     width = drawn(page, ".curves path", "stroke-width")
     np.testing.assert_allclose(width, 9 * rows, atol=TOLERANCE)
     bars = drawn(page, ".bars rect", "width")
     np.testing.assert_allclose(bars, rows, atol=TOLERANCE)
     opacity = drawn(page, ".curves path", "stroke-opacity")
     assert (np.argsort(opacity, None) == np.argsort(rows, None)).all()
-    # Each line goes from the query to the bar of its key.
-    token(page, 3).click()
-    expect_query(page, 3)
+
+
+def test_the_bars_are_told_in_numbers(show):
+    page = show(make(query=1, heads=[0, 2]))
+    told = page.get_by_role("img", name="A bar for each head and key")
+    rows = WEIGHTS[0, [0, 2], 1]
+    heads = [
+        f"Head {head}: "
+        + ", ".join(f"{w} {x:.2f}" for w, x in zip("abcbe", row, strict=True))
+        for head, row in zip((1, 3), rows, strict=True)
+    ]
+    expect(told).to_have_attribute(
+        "aria-label", re.compile(f"{re.escape('. '.join(heads))}\\.$")
+    )
+
+
+def test_each_line_goes_from_the_query_to_the_bar_of_its_key(show):
+    page = show(make(query=3))
     paths = page.locator(".curves path").evaluate_all(
         "paths => paths.map((path) => [path.getPointAtLength(0).y,"
         " path.getPointAtLength(path.getTotalLength()).y])"
@@ -66,16 +81,10 @@ def test_lines_bars_and_squares_stand_for_the_weights(show):
     np.testing.assert_array_equal(
         np.floor(ends), np.tile(np.arange(KEYS), (HEADS, 1))
     )
-    # The row of the query is marked in every map.
-    for head in range(HEADS):
-        mark = page.locator(".map-mark").nth(head).bounding_box()
-        row = page.locator(".map-row").nth(head * KEYS + 3).bounding_box()
-        assert mark["y"] == pytest.approx(row["y"], abs=1)
-    page.locator(".map-row").nth(2 * KEYS + 4).click()
-    expect_query(page, 4)
-    # The area of a square is its weight.
-    page.get_by_label("Layer", exact=True).press("End")
-    expect(explorer_of(page)).to_have_attribute("data-layer", "1")
+
+
+def test_the_area_of_a_square_is_its_weight(show):
+    page = show(make(layer=1))
     paths = page.locator(".squares").evaluate_all(
         "nodes => nodes.map((node) => node.getAttribute('d'))"
     )
@@ -83,6 +92,22 @@ def test_lines_bars_and_squares_stand_for_the_weights(show):
     area = np.square(np.array(sides, float)) / 0.94**2
     area = area.reshape(HEADS, KEYS, KEYS)
     np.testing.assert_allclose(area, WEIGHTS[1], atol=1e-5)
+
+
+def test_the_row_of_the_query_is_marked_in_every_map(show):
+    page = show(make(query=0), reduced_motion="reduce")
+    token(page, 3).click()
+    expect_query(page, 3)
+    for head in range(HEADS):
+        mark = page.locator(".map-mark").nth(head).bounding_box()
+        row = page.locator(".map-row").nth(head * KEYS + 3).bounding_box()
+        assert mark["y"] == pytest.approx(row["y"], abs=1)
+
+
+def test_a_row_of_a_map_chooses_its_query(show):
+    page = show(make())
+    page.locator(".map-row").nth(2 * KEYS + 4).click()
+    expect_query(page, 4)
 
 
 def test_a_button_hides_its_head_and_shows_it_again(show):
@@ -93,23 +118,14 @@ def test_a_button_hides_its_head_and_shows_it_again(show):
     middle.click()
     expect(explorer_of(page)).to_have_attribute("data-heads", "[0,2]")
     expect(middle).to_have_attribute("aria-pressed", "false")
+    without = rows * [[1], [0], [1]]
     for marks, name, scale in [
         (".curves path", "stroke-width", 9),
         (".bars rect", "width", 1),
     ]:
-        without = scale * rows * [[1], [0], [1]]
-        found = drawn(page, marks, name)
-        np.testing.assert_allclose(found, without, atol=TOLERANCE)
-    # The bars are told in numbers.
-    told = page.get_by_role("img", name="A bar for each head and key")
-    heads = [
-        f"Head {head}: "
-        + ", ".join(f"{w} {x:.2f}" for w, x in zip("abcbe", row, strict=True))
-        for head, row in zip((1, 3), rows[[0, 2]], strict=True)
-    ]
-    expect(told).to_have_attribute(
-        "aria-label", re.compile(f"{re.escape('. '.join(heads))}\\.$")
-    )
+        np.testing.assert_allclose(
+            drawn(page, marks, name), scale * without, atol=TOLERANCE
+        )
     reading = page.locator(".vitedu-reading")
     expect(reading).to_contain_text("Head 3 looks most at")
     expect(reading).not_to_contain_text("Head 2 looks")
@@ -138,6 +154,27 @@ def test_the_table_says_what_each_head_does(show):
         cells = page.locator("tbody tr").nth(head).locator("td")
         assert cells.all_inner_texts() == expected
     expect(page.locator(".readings")).to_contain_text("ln 5 = 1.61")
+
+
+def test_heads_of_one_colour_differ_in_their_strokes(show):
+    weights = rows_of_weights(8, 24, 24)
+    tokens = [f"word {place}" for place in range(24)]
+    page = show(make(weights=weights, tokens=tokens))
+    expect(explorer_of(page)).to_have_attribute("data-heads", "[0,1,2,3]")
+    button(page, "Show all").click()
+    expect(explorer_of(page)).to_have_attribute(
+        "data-heads", "[0,1,2,3,4,5,6,7]"
+    )
+    bars = drawn(page, ".bars rect", "width")
+    np.testing.assert_allclose(bars, weights[:, 12], atol=TOLERANCE)
+    first, fifth = (
+        page.locator(f'.curves path[data-head="{head}"]').first
+        for head in (0, 4)
+    )
+    colour = "node => getComputedStyle(node).stroke"
+    assert first.evaluate(colour) == fifth.evaluate(colour)
+    expect(first).to_have_css("stroke-dasharray", "none")
+    expect(fifth).not_to_have_css("stroke-dasharray", "none")
 
 
 def test_two_sequences_have_words_of_their_own_and_no_offset(show):
@@ -190,7 +227,11 @@ def test_a_typed_word_is_read_at_once(show):
     choose_setting(page, "short")
     expect(box).to_have_value("ca")
     expect(page.locator(".token.key")).to_have_text(["c", "a"])
-    # A word that cannot be read says why and changes nothing.
+
+
+def test_a_word_that_cannot_be_read_says_why_and_changes_nothing(show):
+    page = show(typed())
+    box = page.get_by_label("Word", exact=True)
     for word, why in [
         ("abx", "Letters are a b c."),
         ("a", "A word has 2 to 6 letters."),
@@ -198,7 +239,22 @@ def test_a_typed_word_is_read_at_once(show):
         box.fill(word)
         expect(page.locator(".vitedu-fault")).to_have_text(why)
         expect(box).to_have_attribute("aria-invalid", "true")
-        expect(page.locator(".token.key")).to_have_text(["c", "a"])
+        expect(page.locator(".token.key")).to_have_text(list("abcab"))
     box.fill("abcabc")
     expect(page.locator(".vitedu-fault")).to_be_empty()
     expect(page.locator(".token.key")).to_have_count(6)
+
+
+@pytest.mark.parametrize(
+    ("letters", "parts", "word", "named"),
+    [
+        ("abc", 9, "abd", "word must be 2 to 6 letters of 'abc'"),
+        ("abc", 9, "abcabca", "word must be 2 to 6 letters of 'abc'"),
+        ("aba", 9, "ab", "letters must be 2 to 64 different ones"),
+        ("abc", 4, "ab", "asking and offering must have one shape"),
+    ],
+)
+def test_letters_words_and_parts_must_fit(letters, parts, word, named):
+    numbers = np.zeros((HEADS, parts, 4))
+    with pytest.raises(ValueError, match=named):
+        HeadViewer.of_letters(letters, numbers, numbers, {"one": word})

@@ -6,6 +6,8 @@ import torch
 from explorers import guessing_model, hiding
 from explorers import hide_and_guess as make
 from mounted import (
+    each_look,
+    expect_accessible_and_inside,
     explorer_of,
     published,
     settle,
@@ -103,62 +105,14 @@ def at(*places: tuple[int, int]) -> np.ndarray:
     return mask.ravel()
 
 
-def test_it_opens_with_a_guess_and_takes_other_masks_and_pictures(show):
-    page = show(make(picture=3))
+@pytest.mark.parametrize("picture", [0, 3])
+def test_it_opens_with_a_guess(show, picture):
+    page = show(make(picture=picture))
     assert hidden_in(page).sum() == 37
-    expect_guess(page, 3)
-    reading = page.locator(".vitedu-reading")
-    expect(reading).to_contain_text(
+    expect_guess(page, picture)
+    expect(page.locator(".vitedu-reading")).to_contain_text(
         "12 of 49 patches are seen, 37 are hidden."
     )
-    group = page.get_by_role("group", name="Pictures")
-    chips = group.get_by_role("button")
-    names = chips.evaluate_all("all => all.map(one => one.ariaLabel)")
-    assert names == hiding()["names"]
-    chips.nth(0).click()
-    expect(chips.nth(0)).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".of-original")).to_contain_text(names[0])
-    page.get_by_role("button", name="Hide the left").click()
-    left = hidden_in(page).reshape(7, 7)
-    assert left[:, :4].all()
-    assert left.sum() == 28
-    expect_guess(page)
-    page.get_by_role("button", name="Hide all but the middle").click()
-    assert not hidden_in(page).reshape(7, 7)[2:5, 2:5].any()
-    assert hidden_in(page).sum() == 40
-    # Others are hidden at random, as many as before.
-    slider = page.get_by_role("slider", name="Hidden patches")
-    slider.fill("20")
-    first = hidden_in(page)
-    page.get_by_role("button", name="Hide others at random").click()
-    second = hidden_in(page)
-    assert first.sum() == second.sum() == 20
-    assert (first != second).any()
-    expect_guess(page)
-    slider.fill("21")
-    more = hidden_in(page)
-    assert more.sum() == 21
-    assert (more >= second).all()
-    # Where nothing is hidden nothing is left to guess.
-    page.get_by_role("button", name="Show all").click()
-    assert hidden_in(page).sum() == 0
-    expect(reading).to_have_text(
-        "All 49 patches are seen: nothing is left to guess."
-    )
-    original = hiding()["samples"][0]
-    np.testing.assert_array_equal(shades(page, ".of-guess"), original)
-    assert published(explorer_of(page))["off"] == "none"
-    expect(page.locator(".of-guess path.over")).to_have_attribute("d", "")
-    page.get_by_role("button", name="Hide others at random").click()
-    assert hidden_in(page).sum() == 37
-    # And where nothing is seen, nothing to guess from.
-    slider.fill("49")
-    assert hidden_in(page).all()
-    expect(reading).to_contain_text("None of 49 patches is seen")
-    first = shades(page, ".of-guess")
-    chips.nth(2).click()
-    assert published(ready(page))["picture"] == 2
-    np.testing.assert_array_equal(shades(page, ".of-guess"), first)
 
 
 def test_a_pointer_that_is_dragged_hides_and_shows(show):
@@ -174,31 +128,46 @@ def test_a_pointer_that_is_dragged_hides_and_shows(show):
     drag(page, (3, 2), (3, 4), (-2, 4), (0, 9))
     expected = at((3, 1), (3, 5), (4, 5), (5, 5), (6, 6))
     np.testing.assert_array_equal(hidden_in(page), expected)
-    # A pointer that is up changes nothing, a click one patch once.
+    expect_guess(page)
+    # A pointer that is up changes nothing.
     page.mouse.move(5, 5)
     page.locator(".patch").nth(0).hover()
     np.testing.assert_array_equal(hidden_in(page), expected)
+
+
+def test_a_click_changes_one_patch_once(show):
+    page = show(make(hidden=at((0, 0))))
     page.locator(".patch").nth(9).click()
-    now = expected | at((1, 2))
-    np.testing.assert_array_equal(hidden_in(page), now)
+    np.testing.assert_array_equal(hidden_in(page), at((0, 0), (1, 2)))
+    page.locator(".patch").nth(0).click()
+    np.testing.assert_array_equal(hidden_in(page), at((1, 2)))
     # Where the click of a pointer comes to the patch, it has been counted; a
     # screen reader's has not.
-    for detail, expected in ((1, now), (0, now | at((2, 0)))):
+    for detail, expected in ((1, at((1, 2))), (0, at((1, 2), (2, 0)))):
         page.locator(".patch").nth(14).dispatch_event(
             "click", {"detail": detail}
         )
         np.testing.assert_array_equal(hidden_in(page), expected)
 
 
-def test_fingers_and_keys_hide_and_show(show):
-    page = show(make(hidden=at((6, 6))), has_touch=True, width=390)
-    patches = page.locator(".patch")
-    for expected in (at((1, 2), (6, 6)), at((6, 6))):
-        patches.nth(9).tap()
-        np.testing.assert_array_equal(hidden_in(page), expected)
+def test_a_finger_hides_and_shows(show):
+    page = show(make(hidden=at((0, 0))), has_touch=True, width=390)
+    patch = page.locator(".patch").nth(9)
+    patch.tap()
+    np.testing.assert_array_equal(hidden_in(page), at((0, 0), (1, 2)))
+    patch.tap()
+    np.testing.assert_array_equal(hidden_in(page), at((0, 0)))
     # The page must not scroll away under it.
-    expect(page.locator(".cover")).to_have_css("touch-action", "none")
-    assert patches.nth(9).bounding_box()["width"] > 32
+    cover = page.locator(".cover")
+    assert cover.evaluate("node => getComputedStyle(node).touchAction") == (
+        "none"
+    )
+    assert patch.bounding_box()["width"] > 32
+
+
+def test_keys_go_over_the_patches_and_hide_them(show):
+    page = show(make(hidden=at((6, 6))))
+    patches = page.locator(".patch")
     patches.nth(0).focus()
     for key in ("ArrowLeft", "ArrowDown", "ArrowRight", "Space", "ArrowDown"):
         page.keyboard.press(key)
@@ -206,5 +175,113 @@ def test_fingers_and_keys_hide_and_show(show):
     page.keyboard.press("Enter")
     np.testing.assert_array_equal(hidden_in(page), at((1, 1), (2, 1), (6, 6)))
     expect_guess(page)
+    page.keyboard.press("Space")
+    np.testing.assert_array_equal(hidden_in(page), at((1, 1), (6, 6)))
     stops = patches.evaluate_all("all => all.map(one => one.tabIndex)")
     assert stops == [-1] * 15 + [0] + [-1] * 33
+
+
+def test_others_are_hidden_at_random_as_many_as_before(show):
+    page = show(make())
+    slider = page.get_by_role("slider", name="Hidden patches")
+    slider.fill("20")
+    first = hidden_in(page)
+    page.get_by_role("button", name="Hide others at random").click()
+    second = hidden_in(page)
+    assert first.sum() == second.sum() == 20
+    assert (first != second).any()
+    expect_guess(page)
+    slider.fill("21")
+    more = hidden_in(page)
+    assert more.sum() == 21
+    assert (more >= second).all()
+    assert published(explorer_of(page))["seed"] == 2
+    # Where nothing is hidden, as many as at first.
+    page.get_by_role("button", name="Show all").click()
+    assert hidden_in(page).sum() == 0
+    page.get_by_role("button", name="Hide others at random").click()
+    assert hidden_in(page).sum() == 37
+
+
+def test_named_masks(show):
+    page = show(make())
+    page.get_by_role("button", name="Hide the left").click()
+    left = hidden_in(page).reshape(7, 7)
+    assert left[:, :4].all()
+    assert left.sum() == 28
+    expect_guess(page)
+    page.get_by_role("button", name="Hide all but the middle").click()
+    assert not hidden_in(page).reshape(7, 7)[2:5, 2:5].any()
+    assert hidden_in(page).sum() == 40
+    expect_guess(page)
+
+
+def test_where_there_is_nothing_to_guess_or_nothing_to_guess_from(show):
+    page = show(make(hidden=NOTHING))
+    ready(page)
+    reading = page.locator(".vitedu-reading")
+    expect(reading).to_have_text(
+        "All 49 patches are seen: nothing is left to guess."
+    )
+    np.testing.assert_array_equal(
+        shades(page, ".of-guess"), hiding()["samples"][0]
+    )
+    assert published(explorer_of(page))["off"] == "none"
+    page.get_by_role("slider", name="Hidden patches").fill("49")
+    assert hidden_in(page).all()
+    expect(reading).to_contain_text("None of 49 patches is seen")
+    first = shades(page, ".of-guess")
+    page.get_by_role("group", name="Pictures").get_by_role("button").nth(
+        2
+    ).click()
+    assert published(ready(page))["picture"] == 2
+    np.testing.assert_array_equal(shades(page, ".of-guess"), first)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "words"),
+    [
+        (at((2, 2)), "48 of 49 patches are seen, 1 is hidden."),
+        (~at((2, 2)), "1 of 49 patches is seen, 48 are hidden."),
+    ],
+)
+def test_one_patch_is_one(show, hidden, words):
+    page = show(make(hidden=hidden))
+    ready(page)
+    expect(page.locator(".vitedu-reading")).to_contain_text(words)
+    expect_guess(page)
+
+
+def test_pictures_have_names_and_can_be_chosen(show):
+    page = show(make())
+    ready(page)
+    group = page.get_by_role("group", name="Pictures")
+    chips = group.get_by_role("button")
+    names = chips.evaluate_all("all => all.map(one => one.ariaLabel)")
+    assert names == hiding()["names"]
+    chips.nth(2).click()
+    expect(chips.nth(2)).to_have_attribute("aria-pressed", "true")
+    ready(page)
+    expect_guess(page, 2)
+    expect(page.locator(".of-original")).to_contain_text(names[2])
+
+
+def test_what_is_seen_is_outlined_and_nothing_where_nothing_is_hidden(show):
+    page = show(make(hidden=~at((2, 2), (2, 3))))
+    ready(page)
+    line = page.locator(".of-guess path.over")
+    box = "M2 2h1M2 3h1M2 2v1M3 2h1M3 3h1M4 2v1"
+    expect(line).to_have_attribute("d", box)
+    page.get_by_role("button", name="Show all").click()
+    expect(line).to_have_attribute("d", "")
+
+
+@each_look
+def test_every_state_is_accessible_and_inside(show, theme, width):
+    page = show(make(), theme=theme, width=width)
+    for name in ("Hide the left", "Hide all but the middle", "Show all"):
+        page.get_by_role("button", name=name).click()
+        ready(page)
+        expect_accessible_and_inside(page)
+    pictures = page.locator(".at-once canvas")
+    assert pictures.count() == 3

@@ -28,14 +28,6 @@ def test_the_table_and_the_sentence_have_the_numbers(show):
         "measured 100 and 900.",
     ):
         assert words in reading(page)
-    # The dashed line comes down at what is published.
-    width = page.locator(".picture svg").bounding_box()["width"]
-    path = page.locator(".across").get_attribute("d")
-    to = float(re.search(r"H([\d.]+)V", path)[1])
-    share = (to - 34) / (width - 34 - 26)
-    images = 20 * (5000 / 20) ** share
-    needs = published(explorer_of(page))["cnnNeeds"]
-    assert images == pytest.approx(needs, rel=0.002)
 
 
 def test_it_says_who_leads_and_when_that_is_not_settled(show):
@@ -82,15 +74,19 @@ def test_only_what_was_measured_can_be_chosen(show):
     expect(help_for).to_have_value("none")
     slider.press("ArrowLeft")
     expect_published(explorer_of(page), num_images=100, remedy="none")
-    # Help that was not measured is not shown.
+
+
+def test_help_that_was_not_measured_is_not_shown(show):
     page = show(make(num_images=900, remedy="sleep"))
     assert "the ViT 79.9 %" in reading(page)
     expect(page.get_by_role("combobox")).to_have_value("none")
     expect(page.locator(".helped.mark")).to_have_count(0)
+    assert published(explorer_of(page))["remedy"] == "none"
 
 
-def test_a_tap_chooses_the_nearest_size_and_marks_it(show):
-    page = show(make(), width=390, has_touch=True)
+@pytest.mark.parametrize("width", [900, 390])
+def test_a_tap_chooses_the_nearest_size_and_marks_it(show, width):
+    page = show(make(), width=width, has_touch=True)
     box = page.locator(".picture svg").bounding_box()
     left, right = 34, box["width"] - 26
     # 100 is at 0.29 of the axis.
@@ -107,3 +103,14 @@ def test_a_tap_chooses_the_nearest_size_and_marks_it(show):
         assert middle == pytest.approx(
             column["x"] + column["width"] / 2, abs=0.1
         )
+
+
+def test_the_dashed_line_comes_down_at_what_is_published(show):
+    page = show(make())
+    width = page.locator(".picture svg").bounding_box()["width"]
+    path = page.locator(".across").get_attribute("d")
+    to = float(re.search(r"H([\d.]+)V", path)[1])
+    share = (to - 34) / (width - 34 - 26)
+    images = 20 * (5000 / 20) ** share
+    needs = published(explorer_of(page))["cnnNeeds"]
+    assert images == pytest.approx(needs, rel=0.002)

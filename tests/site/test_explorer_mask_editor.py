@@ -3,7 +3,9 @@
 import re
 
 import numpy as np
+import pytest
 from mounted import (
+    expect_accessible_and_inside,
     expect_published,
     explorer_of,
     overflow,
@@ -69,6 +71,10 @@ def test_the_cells_say_what_is_computed(show):
     expect_published(explorer_of(page), fill_value="-1e9")
     assert texts(page, "masked")[row][3:] == [f"{MINUS}10⁹"] * 3
     assert texts(page, "weights")[SIZE] == "0.17"
+
+
+def test_the_mask_is_written_as_in_each_library(show):
+    page = show(MaskEditor())
     more(page)
     for convention, seen, hidden, title in [
         ("vitedu", "True", "False", "True = may attend"),
@@ -81,65 +87,40 @@ def test_the_cells_say_what_is_computed(show):
         assert texts(page, "mask")[:SIZE] == [seen] + [hidden] * 5
 
 
-def test_settings_and_leaks(show):
-    page = show(MaskEditor())
-    explorer = explorer_of(page)
-    group = page.get_by_role("group", name="Settings")
-    pressed = group.get_by_role("button", pressed=True)
-    expect(pressed).to_have_text(["decoder"])
-
-    def leaks(name: str) -> np.ndarray:
-        group.get_by_role("button", name=name, exact=True).click()
-        expect(pressed).to_have_text([name])
-        return figures(page, "leaks")
-
-    found = leaks("leak")
-    assert (found[:-1] > 0.1).all()
+def test_bars_have_the_length_of_the_leaks(show):
+    widget = MaskEditor(method="multiply before softmax")
+    page = show(widget)
     lengths = page.locator(".level").evaluate_all(
         "bars => bars.map((bar) => bar.getBoundingClientRect().width"
         " / bar.parentElement.clientWidth)"
     )
-    np.testing.assert_allclose(lengths, found, atol=1e-3)
+    leaks = figures(page, "leaks")
+    np.testing.assert_allclose(lengths, leaks, atol=1e-3)
     assert page.locator(".leak .number").all_text_contents() == [
-        f"{100 * leak:.0f}{NBSP}%" for leak in found
+        f"{100 * leak:.0f}{NBSP}%" for leak in leaks
     ]
-    dead = leaks("dead row")
-    expect_published(explorer, query=1, fill_value="-1e9")
-    np.testing.assert_allclose(dead, [0, 1, 0, 0, 0, 0], atol=1e-6)
-    np.testing.assert_allclose(leaks("inside out")[:5], 1)
-    assert (leaks("decoder") == 0).all()
-    expect_mask(explorer, preset("causal and padding", TOKENS))
-    spoken = page.locator("[aria-live=polite]")
-    expect(spoken).to_contain_text("No query puts weight on a hidden key.")
-    # Controls that do nothing are disabled.
-    steps = page.get_by_label("order of steps")
-    fill = page.get_by_label("hidden scores become")
-    expect(fill).to_be_enabled()
-    option(page, "order of steps", METHODS[1])
-    expect(fill).to_be_disabled()
-    # What comes through after the softmax is told.
-    option(page, "order of steps", METHODS[2])
-    expect(pressed).to_have_count(0)
-    told = r"hidden scores come through: .* sums to, here {} at the least"
-    lower = f"{figures(page, 'sums').min():.2f}"
-    expect(spoken).to_contain_text(re.compile(told.format(lower)))
-    option(page, "order of steps", METHODS[0])
-    more(page)
-    page.get_by_role("checkbox").check()
-    expect(fill).to_be_disabled()
-    expect(steps).to_be_disabled()
-    expect(spoken).to_contain_text("Most weight on hidden keys: 100")
-    # Presets are buttons that know when they are on.
+    expect(page.locator(".weights .leaks")).to_have_count(
+        int((~widget.mask).sum())
+    )
+
+
+def test_presets_are_buttons_that_know_when_they_are_on(show):
+    page = show(MaskEditor())
+    explorer = explorer_of(page)
     group = page.get_by_role("group", name="Masks to start from")
-    for text, name in (("none", "none"), ("both", "causal and padding")):
+    names = {"both": "causal and padding"} | {
+        name: name for name in ("none", "padding", "causal")
+    }
+    for text, name in names.items():
         group.get_by_role("button", name=text, exact=True).click()
         expect_mask(explorer, preset(name, TOKENS))
-        expect(group.get_by_role("button", pressed=True)).to_have_text([text])
+        pressed = group.get_by_role("button", pressed=True)
+        expect(pressed).to_have_text([text])
     cell(page, 0, 0).click()
     expect(group.get_by_role("button", pressed=True)).to_have_count(0)
 
 
-def test_clicks_strokes_and_keys_hide_and_show_cells(show):
+def test_a_click_hides_and_shows_a_cell(show):
     mask = preset("causal and padding", TOKENS)
     page = show(MaskEditor())
     explorer = explorer_of(page)
@@ -148,6 +129,12 @@ def test_clicks_strokes_and_keys_hide_and_show_cells(show):
         mask[query, key] ^= True
         expect_mask(explorer, mask)
         expect_published(explorer, query=query, key=key)
+
+
+def test_a_stroke_of_the_mouse_paints(show):
+    mask = preset("causal and padding", TOKENS)
+    page = show(MaskEditor())
+    explorer = explorer_of(page)
 
     def move_to(query: int, key: int) -> None:
         box = cell(page, query, key).bounding_box()
@@ -166,8 +153,13 @@ def test_clicks_strokes_and_keys_hide_and_show_cells(show):
     cell(page, 5, 5).press("Space")
     mask[5, 5] = True
     expect_mask(explorer, mask)
-    for _ in range(2):
-        cell(page, 0, 0).click()
+
+
+def test_arrow_keys_move_and_space_hides(show):
+    mask = preset("causal and padding", TOKENS)
+    page = show(MaskEditor(query=0, key=0))
+    explorer = explorer_of(page)
+    cell(page, 0, 0).focus()
     for key, place in [
         ("ArrowUp", (0, 0)),
         ("ArrowLeft", (0, 0)),
@@ -189,20 +181,14 @@ def test_clicks_strokes_and_keys_hide_and_show_cells(show):
         expect(cell(page, 1, 0)).to_have_attribute(
             "aria-pressed", str(bool(mask[1, 0])).lower()
         )
-    for name, seen in [
-        ("Hide all from “I”", False),
-        ("Show all to “I”", True),
-    ]:
-        page.get_by_role("button", name=name).click()
-        mask[1] = seen
-        expect_mask(explorer, mask)
+        expect(cell(page, 1, 0)).to_be_focused()
 
 
-def test_a_cell_of_any_matrix_can_be_chosen_and_its_score_changed(show):
-    page = show(MaskEditor(method=METHODS[1]))
+def test_a_cell_of_any_matrix_can_be_chosen(show):
+    page = show(MaskEditor())
     more(page)
     explorer = explorer_of(page)
-    for panel, place in [("scores", 9), ("masked", 23), ("weights", 0)]:
+    for panel, place in [("scores", 9), ("masked", 23), ("weights", 30)]:
         page.locator(f".{panel} .cell").nth(place).click()
         query, key = divmod(place, SIZE)
         expect_published(explorer, query=query, key=key)
@@ -212,25 +198,135 @@ def test_a_cell_of_any_matrix_can_be_chosen_and_its_score_changed(show):
         expect(page.get_by_label(label, exact=True)).to_have_value(
             str(SCORES[query][key])
         )
+
+
+def test_a_whole_row_can_be_hidden_and_shown(show):
+    page = show(MaskEditor(query=3, key=0))
+    explorer = explorer_of(page)
+    mask = preset("causal and padding", TOKENS)
+    for name, seen in [
+        ("Hide all from “a”", False),
+        ("Show all to “a”", True),
+    ]:
+        page.get_by_role("button", name=name).click()
+        mask[3] = seen
+        expect_mask(explorer, mask)
+
+
+def test_the_slider_changes_the_chosen_score(show):
+    how = {"method": "multiply before softmax", "query": 0, "key": 0}
+    page = show(MaskEditor(**how), width=704)
+    more(page)
     slider, first = page.get_by_role("slider"), page.locator(".scores .cell")
     for key, text in (("ArrowRight", "0.6"), ("Home", f"{MINUS}5.0")):
         slider.press(key)
         expect(first.first).to_have_text(text)
     # Five hidden scores of 0 win over the only visible one.
     expect(page.locator(".leak .number").first).to_have_text(f"100{NBSP}%")
-    # Scores with more digits show two.
+
+
+def test_scores_with_more_digits_show_two(show):
     scores = np.float32(SCORES) + np.float32(0.03)
     page = show(MaskEditor(scores, query=4, key=0))
     assert texts(page, "scores")[:3] == ["0.53", "1.63", "0.93"]
     expect(page.get_by_role("slider")).to_have_attribute(
         "aria-valuetext", f"{MINUS}1.77"
     )
+    assert f"score {MINUS}1.77" in page.locator(".vitedu-reading").inner_text()
 
 
-def test_eight_long_words_stay_inside_the_window(show):
+def test_controls_that_do_nothing_are_disabled(show):
+    page = show(MaskEditor())
+    steps = page.get_by_label("order of steps")
+    fill = page.get_by_label("hidden scores become")
+    expect(fill).to_be_enabled()
+    option(page, "order of steps", METHODS[1])
+    expect(fill).to_be_disabled()
+    option(page, "order of steps", METHODS[0])
+    expect(fill).to_be_enabled()
+    more(page)
+    page.get_by_role("checkbox").check()
+    expect(fill).to_be_disabled()
+    expect(steps).to_be_disabled()
+
+
+def test_the_reading_says_what_leaks(show):
+    page = show(MaskEditor(mask=preset("causal", TOKENS)))
+    spoken = page.locator("[aria-live=polite]")
+    expect(spoken).to_have_text(re.compile("^“I” for “I”: score 1.2, "))
+    expect(spoken).to_contain_text("No query puts weight on a hidden key.")
+    more(page)
+    page.get_by_role("checkbox").check()
+    expect(spoken).to_contain_text(
+        "Rows that are NaN: 1. Most weight on hidden keys: "
+        f"100{NBSP}%, from “<bos>”."
+    )
+
+
+def test_what_comes_through_after_the_softmax_is_told(show):
+    page = show(MaskEditor(method=METHODS[2], query=0, key=1))
+    spoken = page.locator("[aria-live=polite]")
+    told = r"hidden scores come through: .* sums to, here {} at the least"
+    first = f"{figures(page, 'sums').min():.2f}"
+    expect(spoken).to_contain_text(re.compile(told.format(first)))
+    page.get_by_role("slider").press("End")
+    expect_published(explorer_of(page), key=1)
+    expect(spoken).not_to_contain_text(first)
+    lower = f"{figures(page, 'sums').min():.2f}"
+    assert float(lower) < float(first)
+    expect(spoken).to_contain_text(re.compile(told.format(lower)))
+
+
+def test_settings_show_what_goes_wrong(show):
+    page = show(MaskEditor())
+    explorer = explorer_of(page)
+    group = page.get_by_role("group", name="Settings")
+    pressed = group.get_by_role("button", pressed=True)
+    expect(pressed).to_have_text(["decoder"])
+
+    def leaks(name: str) -> np.ndarray:
+        group.get_by_role("button", name=name, exact=True).click()
+        expect(pressed).to_have_text([name])
+        return figures(page, "leaks")
+
+    assert (leaks("leak")[:-1] > 0.1).all()
+    dead = leaks("dead row")
+    expect_published(explorer, query=1, fill_value="-1e9")
+    np.testing.assert_allclose(dead, [0, 1, 0, 0, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(leaks("inside out")[:5], 1)
+    assert (leaks("decoder") == 0).all()
+    expect_mask(explorer, preset("causal and padding", TOKENS))
+    option(page, "order of steps", METHODS[2])
+    expect(pressed).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [390, 900])
+def test_mask_and_weights_share_a_screen_and_the_rest_folds(show, width):
+    page = show(MaskEditor(), width=width)
+    for panel in ("mask", "weights"):
+        expect(page.locator(f".panels > .{panel}")).to_be_visible()
+    for panel in ("scores", "masked"):
+        expect(page.locator(f".{panel} .grid")).to_be_hidden()
+    if width == 900:
+        tops = page.locator(".mask .grid, .weights .grid").evaluate_all(
+            "grids => grids.map((g) => g.getBoundingClientRect())"
+        )
+        assert tops[0]["bottom"] == pytest.approx(tops[1]["bottom"], abs=2)
+    more(page)
+    expect(page.locator(".scores .grid")).to_be_visible()
+
+
+def test_a_leak_is_accessible_and_inside_the_window(show):
+    page = show(MaskEditor(handed_over=True), theme="dark", width=704)
+    more(page)
+    expect_accessible_and_inside(page)
+
+
+@pytest.mark.parametrize("width", [374, 390])
+def test_eight_long_words_stay_inside_the_window(show, width):
     words = [f"something{index}" for index in range(8)]
     widget = MaskEditor(np.full((8, 8), -4.25), words, convention="additive")
-    page = show(widget, width=374)
+    page = show(widget, width=width)
     more(page)
     assert overflow(page) == 0
     cut = page.locator(".cell").evaluate_all(

@@ -2,13 +2,21 @@
 
 import numpy as np
 import pytest
+import torch
 from explorers import make_batch
 from explorers import norm_axes as make
 from mounted import explorer_of, published
 from playwright.sync_api import Locator, Page, expect
+from torch import nn
 
 SAMPLES, TOKENS, FEATURES = 2, 3, 5
 TOLERANCE = 1e-5
+
+
+def batch_norm(batch: np.ndarray) -> np.ndarray:
+    layer = nn.BatchNorm1d(FEATURES, affine=False).double()
+    x = torch.tensor(batch, dtype=torch.float64).transpose(1, 2)
+    return layer(x).transpose(1, 2).numpy()
 
 
 def cell(page: Page, kind: str, *place: int, shape=None) -> Locator:
@@ -55,22 +63,45 @@ def expect_cell(page: Page, sample: int, token: int, feature: int) -> None:
     expect(chosen).to_have_attribute("data-at", str(at))
 
 
-def test_cells_that_share_a_mean_light_up_and_only_they_change(show):
-    page = show(make(norm="LayerNorm", sample=1, token=2, feature=3))
-    for norm, group in [
+@pytest.mark.parametrize(
+    ("norm", "group"),
+    [
         ("LayerNorm", np.s_[1, 2, :]),
         ("BatchNorm", np.s_[:, :, 3]),
         ("whole sample", np.s_[1, :, :]),
-    ]:
-        page.locator("select").first.select_option(norm)
-        expect(explorer_of(page)).to_have_attribute("data-norm", norm)
-        expected = np.zeros((SAMPLES, TOKENS, FEATURES), bool)
-        expected[group] = True
-        np.testing.assert_array_equal(lit(page, "inputs"), expected)
-        np.testing.assert_array_equal(lit(page, "outputs"), expected)
-        np.testing.assert_array_equal(marks(page, "outputs") != 0, expected)
-        shown = published(explorer_of(page))
-        assert shown["shared"] == shown["changed"] == expected.sum()
+    ],
+)
+def test_cells_that_share_a_mean_light_up_and_only_they_change(
+    show, norm, group
+):
+    page = show(make(norm=norm, sample=1, token=2, feature=3))
+    expected = np.zeros((SAMPLES, TOKENS, FEATURES), bool)
+    expected[group] = True
+    np.testing.assert_array_equal(lit(page, "inputs"), expected)
+    np.testing.assert_array_equal(lit(page, "outputs"), expected)
+    np.testing.assert_array_equal(marks(page, "outputs") != 0, expected)
+    shown = published(explorer_of(page))
+    assert shown["shared"] == shown["changed"] == expected.sum()
+
+
+def test_triangles_say_how_far_and_which_way(show):
+    widget = make(norm="BatchNorm", sample=1, token=1, feature=1, change=2.0)
+    page = show(widget)
+    edited = widget.batch.astype(np.float64)
+    before = batch_norm(edited)
+    edited[1, 1, 1] += 2
+    moved = (batch_norm(edited) - before)[:, :, 1].ravel()
+    heights = marks(page, "outputs")[:, :, 1].ravel()
+    np.testing.assert_array_equal(np.sign(heights), np.sign(moved))
+    # The area is the change, but for a smallest size that one can see.
+    area = np.square(heights / abs(heights).max())
+    share = abs(moved / moved[abs(moved).argmax()])
+    seen = share > 0.1
+    assert seen.sum() > 2
+    np.testing.assert_allclose(area[seen], share[seen], atol=1e-4)
+    cause = marks(page, "inputs")
+    assert cause[1, 1, 1] > 0
+    assert (cause != 0).sum() == 1
 
 
 def test_the_slider_changes_the_number_by_keyboard(show):
@@ -92,25 +123,25 @@ def test_the_slider_changes_the_number_by_keyboard(show):
     assert published(explorer_of(page))["change"] == pytest.approx(span)
     # What Python accepts: the end of the slider is not past its limit.
     assert make(change=published(explorer_of(page))["change"]).change > 0
-    # A click chooses a cell and keeps the change.
+
+
+def test_a_click_chooses_a_cell_and_keeps_the_change(show):
+    page = show(make(change=1.25))
     cell(page, "inputs", 1, 0, 4).click()
     expect_cell(page, 1, 0, 4)
     page.mouse.move(1, 1)
     expect(explorer_of(page)).to_have_attribute("data-under", "")
-    assert published(explorer_of(page))["change"] == pytest.approx(span)
+    assert published(explorer_of(page))["change"] == 1.25
     edited = values(page, "inputs") - make_batch()
-    assert edited[1, 0, 4] == pytest.approx(span)
-    assert (abs(edited) > 1e-6).sum() == 1
-    # A cell is named by its place and number.
-    number = f"{make_batch()[1, 1, 1]:.3g}".replace("-", "\N{MINUS SIGN}")
-    name = f"sample 2, token 2, feature 2: {number}"
-    expect(page.get_by_role("radio", name=name)).to_have_count(1)
+    assert edited[1, 0, 4] == pytest.approx(1.25)
+    assert (edited != 0).sum() == 1
 
 
-def test_the_mouse_looks_at_a_cell_without_choosing_it(show):
+@pytest.mark.parametrize("kind", ["inputs", "outputs"])
+def test_the_mouse_looks_at_a_cell_without_choosing_it(show, kind):
     page = show(make(sample=0, token=0, feature=0))
     spoken = page.locator("[aria-live=polite]").text_content()
-    cell(page, "outputs", 1, 2, 3).hover()
+    cell(page, kind, 1, 2, 3).hover()
     at = (1 * TOKENS + 2) * FEATURES + 3
     expect(explorer_of(page)).to_have_attribute("data-under", str(at))
     numbers = make_batch().astype(np.float64)[1, 2]
@@ -131,10 +162,20 @@ def test_the_mouse_looks_at_a_cell_without_choosing_it(show):
     assert lit(page, "inputs")[0, 0].all()
     page.wait_for_timeout(400)
     assert page.locator("[aria-live=polite]").text_content() == spoken
-    # A mouse that was left behind does not count.
+
+
+def test_a_mouse_that_was_left_behind_does_not_count(show):
+    page = show(make(sample=0, token=0, feature=0))
     cell(page, "inputs", 1, 2, 3).hover()
     expect(explorer_of(page)).not_to_have_attribute("data-under", "")
     cell(page, "inputs", 0, 0, 0).press("ArrowDown")
     expect_cell(page, 0, 1, 0)
     expect(explorer_of(page)).to_have_attribute("data-under", "")
     assert lit(page, "inputs")[0, 1].all()
+
+
+def test_a_cell_is_named_by_its_place_and_number(show):
+    page = show(make(sample=0, token=0, feature=0, change=0.0))
+    number = f"{make_batch()[1, 1, 1]:.3g}".replace("-", "\N{MINUS SIGN}")
+    name = f"sample 2, token 2, feature 2: {number}"
+    expect(page.get_by_role("radio", name=name)).to_have_count(1)

@@ -32,8 +32,9 @@ def test_what_is_filled_is_what_reaches_the_output(show):
     expect(page.locator(".picture .output")).to_have_count(1)
 
 
-def test_a_tap_on_a_column_chooses_its_output(show):
-    page = show(Reach(num_tokens=10), width=390, has_touch=True)
+@pytest.mark.parametrize("width", [900, 390])
+def test_a_tap_on_a_column_chooses_its_output(show, width):
+    page = show(Reach(num_tokens=10), width=width, has_touch=True)
     box = page.locator(".picture svg").bounding_box()
     side = 8
     step = (box["width"] - 2 * side) / 10
@@ -45,11 +46,6 @@ def test_a_tap_on_a_column_chooses_its_output(show):
         expect(page.get_by_role("slider", name="Output")).to_have_value(
             str(place)
         )
-    # The last output stays within the sequence.
-    page.get_by_label("Tokens", exact=True).press("Home")
-    expect_published(explorer_of(page), num_tokens=2, place=2)
-    page.get_by_label("Tokens", exact=True).press("End")
-    expect_published(explorer_of(page), num_tokens=64, place=10)
 
 
 def test_the_table_has_the_numbers_of_the_library(show):
@@ -80,3 +76,11 @@ def test_the_table_has_the_numbers_of_the_library(show):
         ]
         assert float(shown) == pytest.approx(operations, rel=0.005)
     expect(page.locator("tr.chosen th")).to_have_text("windows")
+
+
+def test_the_last_output_stays_within_the_sequence(show):
+    page = show(Reach(place=20))
+    page.get_by_label("Tokens", exact=True).press("Home")
+    expect_published(explorer_of(page), num_tokens=2, place=2)
+    page.get_by_label("Tokens", exact=True).press("End")
+    expect_published(explorer_of(page), num_tokens=64, place=20)

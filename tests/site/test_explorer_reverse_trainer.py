@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from explorers import reverse_trainer as make
 from javascript import run
 from mounted import (
@@ -97,6 +98,23 @@ def test_letters_squares_and_figures_are_those_of_the_network(show):
     np.testing.assert_array_equal(marked, np.stack([right, ~right], 1))
 
 
+def test_the_curve_is_the_loss_of_every_step(show):
+    page = show(make())
+    losses = []
+    for step in range(4):
+        button(page, "One step").click()
+        expect_published(explorer_of(page), step=step + 1)
+        losses.append(published(explorer_of(page))["trainLoss"])
+    across, down = curve(page, "loss").T
+    assert len(across) == 4
+    np.testing.assert_allclose(np.diff(across), np.diff(across)[0], atol=0.11)
+    baseline = page.locator(".curve .baseline").first.get_attribute("d")
+    chance = float(re.search(r"M\S+ ([\d.]+)H", baseline)[1])
+    zero = 210 - 24
+    heights = (zero - down) / (zero - chance) * np.log(SYMBOLS)
+    np.testing.assert_allclose(heights, np.minimum(losses, 3), atol=2e-3)
+
+
 def test_it_trains_until_it_is_paused(show):
     page = show(make())
     assert stands_still(page)
@@ -112,48 +130,67 @@ def test_it_trains_until_it_is_paused(show):
     expect(page.locator("[aria-live=polite]").first).to_have_text(
         written.text_content()
     )
-    # It stops where nobody looks.
+
+
+def test_it_stops_where_nobody_looks(show):
+    page = show(make())
     page.evaluate(
         "document.body.append(Object.assign(document.createElement('div'),"
         " { style: 'height: 5000px' }))"
     )
     button(page, "Train").click()
-    wait_for_step(page, shown["step"] + 2)
+    wait_for_step(page, 3)
     page.evaluate("scrollTo(0, 4000)")
     page.wait_for_timeout(100)
     assert stands_still(page)
     before = published(explorer_of(page))["step"]
     page.evaluate("scrollTo(0, 0)")
-    wait_for_step(page, before + 2)
+    wait_for_step(page, before + 3)
 
 
-def test_a_switch_starts_a_new_run_that_goes_on(show):
+def test_the_same_settings_give_the_same_run(show):
     page = show(make())
-    button(page, "Train").click()
-    wait_for_step(page, 60)
-    page.get_by_label("Heads", exact=True).select_option("4")
-    expect_published(explorer_of(page), num_heads=4)
-    page.wait_for_function(
-        "root => document.querySelector(root).dataset.step < 60", arg=EXPLORER
-    )
-    wait_for_step(page, 5)
-    shown = published(explorer_of(page))
-    assert shown["playing"] is True
-    expect(page.locator(".map")).to_have_count(4)
-    assert len(shown["mirror"]) == 4
-    # The run before stays to be compared with.
-    assert len(curve(page, "before")) >= 60
-    button(page, "Pause").click()
-    # The same settings give the same run.
-    firsts = []
-    for name in ("From scratch", "From scratch", "New seed"):
-        button(page, name).click()
-        expect_published(explorer_of(page), step=0)
-        for step in range(2):
+
+    def three_steps() -> float:
+        for step in range(3):
             button(page, "One step").click()
             expect_published(explorer_of(page), step=step + 1)
-        firsts.append(published(explorer_of(page))["trainLoss"])
-    assert firsts[0] == firsts[1] != firsts[2]
+        return published(explorer_of(page))["trainLoss"]
+
+    first = three_steps()
+    button(page, "From scratch").click()
+    expect_published(explorer_of(page), step=0)
+    assert three_steps() == first
+    button(page, "New seed").click()
+    expect_published(explorer_of(page), step=0, seed=4)
+    assert three_steps() != first
+
+
+@pytest.mark.parametrize(
+    ("label", "name", "value"),
+    [
+        ("Positions", "positions", "false"),
+        ("Scores", "scaled", "false"),
+        ("Heads", "num_heads", "4"),
+    ],
+)
+def test_a_switch_starts_a_new_run_that_goes_on(show, label, name, value):
+    page = show(make())
+    button(page, "Train").click()
+    wait_for_step(page, 90)
+    page.get_by_label(label, exact=True).select_option(value)
+    expect_published(explorer_of(page), **{name: value})
+    page.wait_for_function(
+        "root => document.querySelector(root).dataset.step < 90", arg=EXPLORER
+    )
+    wait_for_step(page, 91)
+    shown = published(explorer_of(page))
+    assert shown["playing"] is True
+    heads = shown["numHeads"]
+    expect(page.locator(".map")).to_have_count(heads)
+    assert len(shown["mirror"]) == heads
+    # The run before stays to be compared with.
+    assert len(curve(page, "before")) >= 90
 
 
 def train_for(page: Page, steps: int) -> None:
@@ -223,3 +260,22 @@ def test_milestones_and_the_end_are_said(show):
     button(page, "From scratch").click()
     expect(button(page, "Train")).to_be_enabled()
     expect(news).to_have_text("")
+
+
+def test_fast_does_as_many_steps_as_fit_into_a_frame(show):
+    page = show(make())
+    page.get_by_label("Speed").select_option("true")
+    # A clock that ticks when it is read: eight steps take eight milliseconds.
+    page.evaluate("() => { let t = 0; performance.now = () => t++; }")
+    steps = page.evaluate(
+        """() => new Promise((done) => {
+            const root = document.querySelector(".vitedu-explorer");
+            const seen = new Set();
+            new MutationObserver(() => {
+                seen.add(Number(root.dataset.step));
+                if (seen.size > 10) done([...seen]);
+            }).observe(root, { attributeFilter: ["data-step"] });
+            root.querySelector(".buttons button").click();
+        })"""
+    )
+    assert set(np.diff(steps)) == {8}

@@ -1,16 +1,16 @@
-"""What an explorer remembers: its address, the way back, its tour."""
+"""What an explorer remembers: links to its settings, its start, its tour."""
 
 import re
 from itertools import pairwise
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import pytest
 from explorers import MAKERS
-from mounted import EXPLORER, explorer_of, published
+from mounted import EXPLORER, TWO_FRAMES, explorer_of, published, settle
 from pages import ROOT
-from playwright.sync_api import expect
-from test_explorers import go, look, press
+from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
 from experiments import amount_of_data
@@ -37,11 +37,148 @@ from vitedu.widgets import (
 )
 from vitedu.widgets.base import Explorer
 
-FIVE = "#explorer-softmax-scaling:head_dim=5"
+# It shows nothing before it has loaded a network.
+OPEN = [name for name in MAKERS if name != "own photograph"]
+# Its query would turn meanwhile.
+STILL = {"attention plane": {"playing": False}}
+CLIPBOARD = """Object.defineProperty(navigator, "clipboard", {
+  value: { writeText: async (text) => { window.copied = text; } } })"""
 
 
-def test_addresses_lead_to_explorers_and_back_and_forward(show):
-    page = show(SoftmaxScaling(), SoftmaxScaling(), MaskEditor())
+def make(name: str, **settings: Any) -> Explorer:
+    return MAKERS[name](**STILL.get(name, {}) | settings)
+
+
+def id_of(widget: Explorer) -> str:
+    return f"explorer-{widget.files.replace('_', '-')}"
+
+
+def others_of(widget: Explorer) -> dict[str, Any]:
+    """Return another value of each setting, as Python has it."""
+    found = {}
+    for name, facts in widget._schema.items():
+        start = facts["start"]
+        if name == "playing" or len(facts.get("options", "ab")) == 1:
+            continue
+        match facts["kind"]:
+            case "flag":
+                found[name] = not start
+            case "list":
+                found[name] = start[:1]
+            case "words":
+                found[name] = facts["options"][1:3]
+            case "array":
+                array = getattr(widget, name)
+                turned = array[::-1]
+                found[name] = turned if (turned != array).any() else array + 1
+            case _ if "options" in facts:
+                found[name] = next(o for o in facts["options"] if o != start)
+            case "number":
+                found[name] = facts["low"]
+            case _:
+                least = facts["low"]
+                found[name] = least if start != least else least + 1
+    return found
+
+
+def written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "_".join(map(str, value))
+    if hasattr(value, "dtype"):
+        bits = value.dtype == bool
+        return ("" if bits else "_").join(
+            str(n) for n in (value + 0).ravel().tolist()
+        )
+    return str(value)
+
+
+def go(page: Page, fragment: str) -> None:
+    page.evaluate("fragment => location.hash = fragment", fragment)
+    page.evaluate(TWO_FRAMES)
+
+
+def look(page: Page) -> dict[str, object]:
+    settle(page)
+    found = published(explorer_of(page))
+    # What the focus leaves behind.
+    found.pop("lmSuppressShortcuts", None)
+    return found
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def settings_in(address: str) -> dict[str, object]:
+    """Return what an address says; numbers as numbers."""
+
+    def number(text: str) -> object:
+        parts = text.split("_")
+        try:
+            return [pytest.approx(float(part), rel=1e-6) for part in parts]
+        except ValueError:
+            return text
+
+    query = address.partition("#")[2].partition(":")[2]
+    return {
+        name: number(text)
+        for name, text in parse_qsl(query, keep_blank_values=True)
+    }
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_link_opens_what_python_would_and_start_again_takes_it_back(
+    show, browser, name
+):
+    widget = make(name)
+    page = show(widget)
+    first = look(page)
+    changes = others_of(widget)
+    query = urlencode({key: written(v) for key, v in changes.items()})
+    fragment = f"#{id_of(widget)}:{query}"
+
+    second = browser.new_page()
+    second.add_init_script(CLIPBOARD)
+    second.goto(page.url + fragment)
+    expect(explorer_of(second)).to_be_focused()
+    shown = look(second)
+    wanted = look(show(make(name, **changes)))
+    assert shown == wanted != first
+
+    press(second, "Copy link")
+    expect(second.get_by_text("The link is copied.")).to_be_visible()
+    copied = second.evaluate("window.copied")
+    assert copied.startswith(page.url + "#")
+    assert settings_in(copied) == settings_in(fragment)
+    press(second, "Start again")
+    expect(second.get_by_text("as they were at the start")).to_be_visible()
+    assert look(second) == first
+    second.close()
+
+
+HOSTILE = ("<script>window.hurt = 1</script>", "9" * 10_000, "[1]", "null")
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_hostile_address_changes_nothing_and_is_told(show, name):
+    widget = make(name)
+    page = show(widget)
+    first = look(page)
+    names = [*widget.remembers, "_esm", "__proto__"]
+    for text in HOSTILE:
+        go(page, f"#{id_of(widget)}:{urlencode(dict.fromkeys(names, text))}")
+        expect(page.locator(".vitedu-said")).to_contain_text(
+            f"{', '.join(widget.remembers)}, an unknown setting"
+        )
+        assert look(page) == first
+    assert page.evaluate("window.hurt") is None
+
+
+def two(show) -> tuple[Page, Locator, Locator]:
+    """Show two explorers, one below the other, the second in two folds."""
+    page = show(SoftmaxScaling(), MaskEditor())
     page.evaluate(
         """for (const depth of [1, 2]) {
           const fold = document.createElement("details");
@@ -50,65 +187,94 @@ def test_addresses_lead_to_explorers_and_back_and_forward(show):
           document.querySelector("main").append(fold);
         }"""
     )
-    softmax, second, masks = page.locator(EXPLORER).all()
-    start = published(softmax)["headDim"]
-    before = page.evaluate("history.length")
-    go(page, FIVE)
-    assert published(second)["headDim"] == start
-    go(page, "#explorer-softmax-scaling-2:head_dim=7")
-    assert published(second)["headDim"] == 7
-    go(page, "#explorer-softmax-scaling:num_keys=7")
-    page.get_by_label("head_dim", exact=True).first.press("End")
-    # It lies in two folds.
+    softmax, masks = page.locator(EXPLORER).all()
+    return page, softmax, masks
+
+
+def test_an_address_leads_to_its_explorer_and_into_folds(show):
+    page, softmax, masks = two(show)
+    first = published(softmax)
     expect(masks).to_be_hidden()
     go(page, "#explorer-mask-editor:query=3&key=0")
     expect(masks).to_be_in_viewport()
     expect(masks).to_be_focused()
+    assert published(masks)["query"] == 3
+    assert published(softmax) == first
     page.keyboard.press("Tab")
     assert masks.evaluate("node => node.contains(document.activeElement)")
+
+
+def test_back_and_forward_go_from_state_to_state(show):
+    page, softmax, masks = two(show)
+    start = published(softmax)["headDim"]
+    before = page.evaluate("history.length")
+    go(page, "#explorer-softmax-scaling:head_dim=5")
+    go(page, "#explorer-softmax-scaling:num_keys=7")
+    page.get_by_label("head_dim", exact=True).press("End")
+    go(page, "#explorer-mask-editor:query=3")
     # The reader's own movements leave no trace.
-    assert page.evaluate("history.length") == before + 4
+    assert page.evaluate("history.length") == before + 3
     seen = []
-    for way in ("back", "back", "back", "forward", "forward"):
+    for way in ("back", "back", "forward"):
         page.evaluate(f"history.{way}()")
         page.wait_for_timeout(200)
         shown = published(softmax)
         seen.append((shown["headDim"], shown["numKeys"]))
-    assert seen[0] == seen[-1] == (start, 7)
-    assert seen[2] == (5, 16)
+    assert seen == [(start, 7), (5, 16), (start, 7)]
     assert published(masks)["query"] == 3
 
 
-def test_links_copies_and_the_whole_screen(show):
+def test_a_link_that_was_followed_already_leads_there_again(show):
     page = show(SoftmaxScaling())
     page.evaluate(
-        f"""document.querySelector("h1").innerHTML =
-          '<a href="{FIVE}">five</a>'"""
+        """document.querySelector("h1").innerHTML =
+          '<a href="#explorer-softmax-scaling:head_dim=5">five</a>'"""
     )
-    # A link that was followed already leads there again.
-    head_dim = page.get_by_label("head_dim", exact=True)
     for _ in range(2):
         page.get_by_role("link", name="five").click()
         assert look(page)["headDim"] == 5
-        head_dim.press("End")
+        page.get_by_label("head_dim", exact=True).press("End")
         assert look(page)["headDim"] == 1024
-    # Without a clipboard the link is the address of the page.
+
+
+def test_of_two_alike_each_has_an_address(show):
+    page = show(SoftmaxScaling(), SoftmaxScaling())
+    go(page, "#explorer-softmax-scaling-2:head_dim=5")
+    found = [published(one)["headDim"] for one in page.locator(EXPLORER).all()]
+    assert found == [64, 5]
+
+
+def test_without_a_clipboard_the_link_is_the_address_of_the_page(show):
+    page = show(SoftmaxScaling(head_dim=5))
     page.evaluate(
         "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
     )
     before = page.evaluate("history.length")
-    head_dim.press("Home")
+    page.get_by_label("head_dim", exact=True).press("Home")
     press(page, "Copy link")
     expect(page.get_by_text("address of this page now")).to_be_visible()
     assert page.url.endswith("#explorer-softmax-scaling:head_dim=1")
     assert page.evaluate("history.length") == before
+
+
+def test_full_screen_and_back(show):
+    page = show(SoftmaxScaling())
     press(page, "Full screen")
     leave = page.get_by_role("button", name="Leave full screen")
     expect(leave).to_be_visible()
     full = page.evaluate("document.fullscreenElement.id")
     assert full == "explorer-softmax-scaling"
-    leave.click()
+    press(page, "Leave full screen")
     expect(page.get_by_role("button", name="Full screen")).to_be_visible()
+
+
+def test_whoever_asked_for_less_motion_starts_again_without_it(show):
+    page = show(MAKERS["attention plane"](), reduced_motion="reduce")
+    page.get_by_label("length of the query").press("End")
+    press(page, "Start again")
+    shown = look(page)
+    assert (shown["angle"], shown["length"]) == (35, 2.5)
+    assert shown["playing"] is False
 
 
 def front_page() -> Explorer:

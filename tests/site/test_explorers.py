@@ -1,49 +1,56 @@
-"""What every explorer promises, whatever it shows."""
-
-from itertools import product
-from typing import Any
-from urllib.parse import parse_qsl, urlencode
+"""What every explorer does, whatever it shows."""
 
 import numpy as np
 import pytest
-from accessibility import COLOURS
 from explorers import MAKERS
 from javascript import run
 from mounted import (
     EXPLORER,
     TWO_FRAMES,
-    accessibility_faults,
     each_look,
     expect_accessible_and_inside,
     explorer_of,
-    overflow,
     published,
     settle,
     stop_clock,
 )
 from pages import ROOT, start_explorers
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from vitedu import widgets
-from vitedu.widgets.base import Explorer, Integer, Number
+from vitedu.widgets.base import Integer, Number
 
+each_explorer = pytest.mark.parametrize("name", MAKERS)
 # What it does begins when it has loaded a network; see test_own_photograph.
-OPEN = [name for name in MAKERS if name != "own photograph"]
-# Where all controls count and nothing moves by itself.
-START = {
-    "attention plane": {"playing": False},
-    "mask editor": {"mask": np.tri(6, k=-1) == 1},
-    "patch cutter": {"patch": 8, "place": 101},
-}
-# Their sentence is the same, or they say how a training goes on.
-WITHOUT_WORDS = {"written for", "Learning rate", "Speed"}
-WITHOUT_PICTURE = {"Learning rate", "Speed"}
-# The run before stays to be compared with.
-LEAVES_TRACES = {"reverse trainer"}
-# A longer sentence, a table or a map more takes more room.
-GROWS = {
-    *("decoding steps", "follow sentence", "patch cutter"),
-    *("reverse trainer", "ring"),
+CLOSED = "own photograph"
+each_that_is_open = pytest.mark.parametrize(
+    "name", [name for name in MAKERS if name != CLOSED]
+)
+PAGES = {
+    "attention-plane": "book/index.html",
+    "positional-encoding": "chapters/02-positional-encoding.html",
+    "reach": "chapters/01-why-attention.html",
+    "ring": "chapters/19-scaling-out.html",
+    "softmax-scaling": "chapters/03-scaled-dot-product-attention.html",
+    "mask-editor": "chapters/04-masking.html",
+    "head-viewer": "chapters/05-multi-head-attention.html",
+    "norm-axes": "chapters/06-residuals-norms-feed-forward.html",
+    "own-photograph": "chapters/20-real-vit.html",
+    "reverse-trainer": "chapters/07-encoder.html",
+    "decoding-steps": "chapters/10-decoding.html",
+    "patch-cutter": "chapters/11-patches.html",
+    "hide-and-guess": "chapters/23-without-labels.html",
+    "how-many-images": "chapters/17-data-and-transfer.html",
+    "model-counter": "chapters/15-counting.html",
+    "attention-distance": "chapters/16-looking-inside.html",
+    "ask-patch": "chapters/20-real-vit.html",
+    "bag-of-patches": "chapters/12-class-token-and-positions.html",
+    "assumed-heads": "chapters/18-pretrained-weights.html",
+    "delete-patches": "chapters/16-looking-inside.html",
+    "training": "chapters/14-training-a-vit.html",
+    "follow-digit": "chapters/14-training-a-vit.html",
+    "follow-sentence": "chapters/09-transformer.html",
+    "rotary-pairs": "chapters/22-the-block-since.html",
 }
 MOVE = """(node, value) => {
   node.value = value;
@@ -53,35 +60,23 @@ MOVE = """(node, value) => {
 # A picture that moves keeps its elements and changes what differs: all that
 # does, and nothing of where it was may stay.
 LOOK = """root => {
-  const hash = (numbers) => {
-    let sum = 0;
-    for (const number of numbers) sum = Math.imul(sum ^ number, 16777619) + 7;
-    return sum;
-  };
-  const drawn = (node) => node.width && node.height && hash(
-    new Uint32Array(node.getContext("2d")
-      .getImageData(0, 0, node.width, node.height).data.buffer));
   const content = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [
-    node.nodeName, node.nodeName === "CANVAS" ? drawn(node) : 0,
+    node.nodeName, node.toDataURL?.(),
     Array.from(node.attributes, ({ name, value }) => name + value).sort(),
     node.matches("[aria-live]") ? [] : Array.from(node.childNodes, content),
   ];
-  const digest = (nodes) => hash(new TextEncoder().encode(
-    JSON.stringify(Array.from(nodes, content))));
+  const all = (kind) => Array.from(root.querySelectorAll(kind), content);
   return {
-    all: digest([root]), picture: digest(root.querySelectorAll(
-      ".vitedu-panel")),
-    reading: digest(root.querySelectorAll(".vitedu-reading")),
+    all: content(root), picture: all(".vitedu-panel"),
+    reading: all(".vitedu-reading"),
   };
 }"""
-CLIPBOARD = """Object.defineProperty(navigator, "clipboard", {
-  value: { writeText: async (text) => { window.copied = text; } } })"""
-HOSTILE = ("<script>window.hurt = 1</script>", "9" * 10_000, "null")
 
 
 def test_all_explorers_are_tested():
     made = {type(make()).__name__ for make in MAKERS.values()}
     assert made == {*widgets.__all__}
+    assert len(PAGES) == len(MAKERS)
 
 
 def controls_of(explorer: Locator) -> list[Locator]:
@@ -108,39 +103,71 @@ def far_from_here(control: Locator) -> list[str]:
     """Return both ends of a slider, or all options of a choice."""
     if control.is_disabled():  # what another control has switched off
         return []
-    if is_slider(control):
+    if control.get_attribute("type") == "range":
         return [control.get_attribute("max"), control.get_attribute("min")]
     options = control.locator("option:enabled").all()
     return [option.get_attribute("value") for option in options]
 
 
-def is_slider(control: Locator) -> bool:
-    return control.get_attribute("type") == "range"
+# Where all controls count.
+START = {
+    "mask editor": {"mask": np.tri(6, k=-1) == 1},
+    "patch cutter": {"patch": 8, "place": 101},
+}
+# Their sentence is the same, or they say how a training goes on.
+WITHOUT_WORDS = {"written for", "Learning rate", "Speed"}
+WITHOUT_PICTURE = {"Learning rate", "Speed"}
+# The run before stays to be compared with.
+LEAVES_TRACES = {"reverse trainer"}
 
 
-def look(page: Page) -> dict[str, object]:
-    settle(page)
-    found = published(explorer_of(page))
-    # What the focus leaves behind.
-    found.pop("lmSuppressShortcuts", None)
-    return found
+@each_that_is_open
+def test_every_control_changes_what_is_shown_and_nothing_stays(show, name):
+    explorer = explorer_of(show(MAKERS[name](**START.get(name, {}))))
+    controls = controls_of(explorer)
+    values = [control.input_value() for control in controls]
+
+    def look_after(control: Locator, value: str) -> dict:
+        move(control, value)
+        return explorer.evaluate(LOOK)
+
+    def go_back() -> dict:
+        looks = list(map(look_after, controls, values))
+        return looks[-1]
+
+    start = go_back()
+    for control in controls:
+        others = [look_after(control, far) for far in far_from_here(control)]
+        back = go_back()
+        label = label_of(control)
+        for kind, without in (
+            ("picture", WITHOUT_PICTURE),
+            ("reading", WITHOUT_WORDS),
+        ):
+            changes = any(other[kind] != back[kind] for other in others)
+            assert changes == (label not in without), (label, kind)
+    assert (go_back() == start) == (name not in LEAVES_TRACES)
+    expect(explorer.locator("[aria-live=polite]").first).to_have_text(
+        explorer.locator(".vitedu-reading").text_content()
+    )
 
 
-def go(page: Page, fragment: str) -> None:
-    page.evaluate("fragment => location.hash = fragment", fragment)
-    page.evaluate(TWO_FRAMES)
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
-
-
-def make(name: str, **changes: Any) -> Explorer:
-    return MAKERS[name](**START.get(name, {}) | changes)
-
-
-def id_of(widget: Explorer) -> str:
-    return f"explorer-{widget.files.replace('_', '-')}"
+@each_that_is_open
+def test_sliders_stop_at_their_ends_and_python_takes_what_they_say(show, name):
+    widget = MAKERS[name]()
+    explorer = explorer_of(show(widget))
+    for slider in explorer.locator("input[type=range]:enabled").all():
+        for end, beyond in (("End", "ArrowRight"), ("Home", "ArrowLeft")):
+            slider.press(end)
+            settle(explorer.page)
+            before = published(explorer)
+            for trait, kind in widget.traits().items():
+                value = before.get(camel(trait))
+                if isinstance(kind, Number | Integer) and value is not None:
+                    kind.validate(widget, value)
+            slider.press(beyond)
+            settle(explorer.page)
+            assert published(explorer) == before
 
 
 def camel(name: str) -> str:
@@ -148,153 +175,19 @@ def camel(name: str) -> str:
     return first + "".join(word.title() for word in others)
 
 
-def others_of(widget: Explorer) -> dict[str, Any]:
-    """Return another value of each setting, as Python has it."""
-    found = {}
-    for name, facts in widget._schema.items():
-        start = facts["start"]
-        if name == "playing" or len(facts.get("options", "ab")) == 1:
-            continue
-        match facts["kind"]:
-            case "flag":
-                found[name] = not start
-            case "list":
-                found[name] = start[:1]
-            case "words":
-                found[name] = facts["options"][1:3]
-            case "array":
-                array = getattr(widget, name)
-                turned = array[::-1]
-                found[name] = turned if (turned != array).any() else array + 1
-            case _ if "options" in facts:
-                found[name] = next(o for o in facts["options"] if o != start)
-            case "number":
-                found[name] = facts["low"]
-            case _:
-                least = facts["low"]
-                found[name] = least if start != least else least + 1
-    return found
-
-
-def written(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return "_".join(map(str, value))
-    if hasattr(value, "dtype"):
-        bits = value.dtype == bool
-        return ("" if bits else "_").join(
-            str(n) for n in (value + 0).ravel().tolist()
-        )
-    return str(value)
-
-
-def settings_in(address: str) -> dict[str, object]:
-    """Return what an address says; numbers as numbers."""
-
-    def number(text: str) -> object:
-        parts = text.split("_")
-        try:
-            return [pytest.approx(float(part), rel=1e-6) for part in parts]
-        except ValueError:
-            return text
-
-    query = address.partition("#")[2].partition(":")[2]
-    return {
-        name: number(text)
-        for name, text in parse_qsl(query, keep_blank_values=True)
-    }
-
-
-@pytest.mark.parametrize("name", OPEN)
-def test_the_contract(show, name):
-    widget = make(name)
-    page = show(widget)
-    explorer = explorer_of(page)
-    first = look(page)
-    expect_accessible_and_inside(page)
-    page.set_viewport_size({"width": 390, "height": 1000})
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-
-    controls = controls_of(explorer)
-    seen, heights = [], {}
-    for control in controls:
-        seen += expect_control_counts(widget, explorer, control, heights)
-        # One that has taken others along does not take them back.
-        if look(page) != first:
-            start_again(page, first)
-    # A raised digit from another font makes its line a pixel higher.
-    spread = max(heights.values()) - min(heights.values()) if heights else 0
-    assert spread <= 2 or name in GROWS, heights
-    expect_computed(name, seen)
-    start_again(page, first)
-    start = explorer.evaluate(LOOK)["picture"]
-
-    for control in controls:
-        for far in far_from_here(control)[:1]:
-            move(control, far)
-    expect_accessible_and_inside(page)
-    page.evaluate("document.documentElement.dataset.theme = 'light'")
-    assert accessibility_faults(page, COLOURS) == []
-    expect(explorer.locator("[aria-live=polite]").first).to_have_text(
-        explorer.locator(".vitedu-reading").text_content()
-    )
-    start_again(page, first)
-    if name not in LEAVES_TRACES:
-        assert explorer.evaluate(LOOK)["picture"] == start
-
-    fragment, linked = expect_links_work(page, widget, first)
-    expect_hostile_addresses_ignored(page, widget, first)
-    expect_quiet_end(page)
-    changed = make(name, **others_of(widget))
-    assert look(show(changed, width=390)) == linked != first, fragment
-
-
-def start_again(page: Page, first: dict) -> None:
-    press(page, "Start again")
-    # A mouse that rests over a mark would choose it.
-    page.mouse.move(0, 0)
-    expect(page.get_by_text("as they were at the start")).to_be_visible()
-    assert look(page) == first
-
-
-def expect_control_counts(widget, explorer, control, heights) -> list[dict]:
-    """Move one control to its ends, by keys if it is a slider, and back."""
-    page, label = explorer.page, label_of(control)
-    assert label
-    value, here = control.input_value(), explorer.evaluate(LOOK)
-    looks, seen = [], []
-    ways = far_from_here(control)
-    for far in ways:
-        if is_slider(control):
-            end = far == ways[0]
-            control.press("End" if end else "Home")
-            expect(control).to_have_value(far)
-            before = look(page)
-            control.press("ArrowRight" if end else "ArrowLeft")
-            assert look(page) == before, label
-            expect_python_takes(widget, before)
-        else:
-            move(control, far)
-        looks.append(explorer.evaluate(LOOK))
-        seen.append(published(explorer))
-        heights[label, far] = explorer.bounding_box()["height"]
-        assert overflow(page) == 0, (label, far)
-    move(control, value)
-    for kind, without in (
-        ("picture", WITHOUT_PICTURE),
-        ("reading", WITHOUT_WORDS),
-    ):
-        changes = any(other[kind] != here[kind] for other in looks)
-        assert changes == (label not in without), (label, kind)
-    return seen
-
-
-def expect_python_takes(widget: Explorer, shown: dict) -> None:
-    for trait, kind in widget.traits().items():
-        value = shown.get(camel(trait))
-        if isinstance(kind, Number | Integer) and value is not None:
-            kind.validate(widget, value)
+@each_that_is_open
+def test_two_views_move_together(show, name):
+    page = show(MAKERS[name](), views=2)
+    first, second = page.locator(EXPLORER).all()
+    controls = controls_of(first)
+    for control, other in zip(controls, controls_of(second), strict=True):
+        # Not the speed at which one looks at it.
+        for value in far_from_here(control)[-1:] * (
+            label_of(control) != "Speed"
+        ):
+            move(control, value)
+        expect(other).to_have_value(control.input_value())
+        assert published(second) == published(first), label_of(control)
 
 
 # What stands on the page, `it`, computed again in Node from its settings.
@@ -302,7 +195,6 @@ MATHS = {
     "mask editor": """readings({
       ...it, scores: Float64Array.from(it.scores, Number),
       mask: Uint8Array.from(it.mask),
-      fillValue: it.fillValue < 0 ? "-1e9" : it.fillValue,
     })""",
     "model counter": "it.fault ? {} : countModel(it)",
     "positional encoding": "readings(makeTable(it), it.position, it.other)",
@@ -311,13 +203,18 @@ MATHS = {
 }
 
 
-def expect_computed(name: str, seen: list[dict]) -> None:
-    if name not in MATHS:
-        return
+@pytest.mark.parametrize("name", MATHS)
+def test_figures_are_those_of_the_settings(show, name):
+    explorer = explorer_of(show(MAKERS[name](**START.get(name, {}))))
+    shown = []
+    for control in controls_of(explorer):
+        for value in far_from_here(control):
+            move(control, value)
+            shown.append(published(explorer))
     script = f"{name.replace(' ', '_')}_maths"
-    computed = run(script, f"seen.map((it) => {MATHS[name]})", seen=seen)
+    computed = run(script, f"shown.map((it) => {MATHS[name]})", shown=shown)
     assert len(max(computed, key=len)) > 4
-    for it, expected in zip(seen, computed, strict=True):
+    for it, expected in zip(shown, computed, strict=True):
         for figure, value in expected.items():
             if isinstance(value, dict):
                 value = list(value.values())
@@ -325,65 +222,42 @@ def expect_computed(name: str, seen: list[dict]) -> None:
             np.testing.assert_allclose(*found, atol=1e-9, err_msg=figure)
 
 
-def expect_links_work(page: Page, widget: Explorer, first) -> tuple:
-    """An address opens other settings, and is copied as it was."""
-    query = urlencode({k: written(v) for k, v in others_of(widget).items()})
-    fragment = f"#{id_of(widget)}:{query}"
-    page.goto(page.url.partition("#")[0] + fragment)
-    page.reload()
-    expect(explorer_of(page)).to_be_focused()
-    linked = look(page)
-    page.evaluate(CLIPBOARD)
-    press(page, "Copy link")
-    expect(page.get_by_text("The link is copied.")).to_be_visible()
-    copied = page.evaluate("window.copied")
-    assert copied.startswith(page.url.partition("#")[0] + "#")
-    assert settings_in(copied) == settings_in(fragment)
-    start_again(page, first)
-    return fragment, linked
-
-
-def expect_hostile_addresses_ignored(page, widget, first) -> None:
-    names = [*widget.remembers, "_esm", "__proto__"]
-    for text in HOSTILE:
-        go(page, f"#{id_of(widget)}:{urlencode(dict.fromkeys(names, text))}")
-        expect(page.locator(".vitedu-said")).to_contain_text(
-            f"{', '.join(widget.remembers)}, an unknown setting"
-        )
-        assert look(page) == first
-    assert page.evaluate("window.hurt") is None
-
-
-def expect_quiet_end(page: Page) -> None:
-    """It can be hidden and taken down."""
-    complaints: list[str] = []
-
-    def hear(message) -> None:
-        complaints.append(message.text)
-
-    page.on("console", hear)
-    page.locator("main").evaluate("node => { node.style.display = 'none'; }")
-    page.evaluate(TWO_FRAMES)
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-    page.remove_listener("console", hear)
-    assert complaints == []
-
-
-@pytest.mark.soak
+@each_explorer
 @each_look
-@pytest.mark.parametrize("name", OPEN)
-def test_every_control_at_all_ends_and_in_two_views(show, name, theme, width):
-    page = show(make(name), views=2, theme=theme, width=width)
-    first, second = page.locator(EXPLORER).all()
-    pairs = zip(controls_of(first), controls_of(second), strict=True)
-    for control, other in pairs:
-        # Not the speed at which one looks at it.
-        for value in far_from_here(control) * (label_of(control) != "Speed"):
+def test_accessible_and_inside_the_window(show, name, theme, width):
+    page = show(MAKERS[name](), theme=theme, width=width)
+    expect_accessible_and_inside(page)
+    for control in controls_of(explorer_of(page)):
+        for value in far_from_here(control)[:1]:
             move(control, value)
-            expect_accessible_and_inside(page)
-            expect(other).to_have_value(control.input_value())
-            assert published(second) == published(first), label_of(control)
+    expect_accessible_and_inside(page)
+
+
+# A longer sentence, a table or a map more takes more room.
+GROWS = {
+    "decoding steps",
+    "follow sentence",
+    "reverse trainer",
+    "ring",
+    CLOSED,
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in MAKERS if name not in GROWS]
+)
+@pytest.mark.parametrize("width", [830, 390])
+def test_nothing_jumps_while_a_control_moves(show, name, width):
+    explorer = explorer_of(show(MAKERS[name](), width=width))
+    heights = {}
+    for control in controls_of(explorer):
+        for value in far_from_here(control):
+            move(control, value)
+            height = explorer.bounding_box()["height"]
+            heights[label_of(control), value] = height
+    # A raised digit from another font makes its line a pixel higher.
+    spread = max(heights.values()) - min(heights.values())
+    assert spread <= 2, heights
 
 
 # Of marks of which one is chosen: what it is at first, and where keys lead.
@@ -420,6 +294,7 @@ MARKS = {
         "Right 2 Right 2 Left 1 Home 0 Left 0 End 2",
     ),
 }
+each_with_marks = pytest.mark.parametrize("name", MARKS)
 
 
 def expect_chosen(marks: Locator, at: int) -> None:
@@ -431,10 +306,10 @@ def expect_chosen(marks: Locator, at: int) -> None:
     assert found == [["false", -1]] * len(found)
 
 
-@pytest.mark.parametrize("name", MARKS)
-def test_keys_and_taps_choose_a_mark_and_stop_at_the_ends(show, name):
+@each_with_marks
+def test_keys_go_from_mark_to_mark_and_stop_at_the_ends(show, name):
     selector, start, keys = MARKS[name]
-    page = show(MAKERS[name](**start), width=390, has_touch=True)
+    page = show(MAKERS[name](**start))
     marks = page.locator(selector)
     marks.and_(page.locator("[aria-checked=true]")).focus()
     way = keys.split()
@@ -443,8 +318,14 @@ def test_keys_and_taps_choose_a_mark_and_stop_at_the_ends(show, name):
         page.keyboard.press(arrow + key)
         expect_chosen(marks, int(at))
         expect(marks.nth(int(at))).to_be_focused()
-    marks.nth(1).tap()
-    expect_chosen(marks, 1)
+
+
+@each_with_marks
+def test_a_tap_chooses_a_mark(show, name):
+    page = show(MAKERS[name](), width=390, has_touch=True)
+    marks = page.locator(MARKS[name][0])
+    marks.nth(2).tap()
+    expect_chosen(marks, 2)
 
 
 @pytest.mark.parametrize(
@@ -471,11 +352,26 @@ def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(
     expect(marks.last).to_have_attribute("aria-checked", "true")
 
 
-@pytest.mark.parametrize("name", OPEN)
-def test_it_lives_with_what_its_chapter_gives_it(open_page, name):
-    page = open_page(f"embed/{name.replace(' ', '-')}.html")
+@each_explorer
+def test_it_can_be_hidden_and_taken_down(show, name):
+    page = show(MAKERS[name]())
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.locator("main").evaluate("node => { node.style.display = 'none'; }")
+    page.evaluate(TWO_FRAMES)
+    assert complaints == []
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator(EXPLORER)).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in PAGES if kind != "own-photograph"]
+)
+def test_it_lives_in_its_chapter(open_page, kind):
+    page = open_page(PAGES[kind])
     start_explorers(page)
-    explorer = explorer_of(page)
+    explorer = page.locator(f".vitedu-{kind}")
+    expect(explorer).to_have_count(1)
     before = explorer.evaluate(LOOK)["picture"]
     looks = []
     for control in controls_of(explorer)[:2]:
@@ -495,13 +391,17 @@ PICTURES = {
     "a line": [LINE],
     "a longer line": [["path", {"class": "long", "d": "M0 0h99"}]],
     "a line and a text": [LINE, ["text", {"x": 1, "text": "one"}]],
-    "a text and a line": [["text", {"text": "two"}], LINE],
+    "another text": [LINE, ["text", {"text": "two"}]],
+    "a text and a line": [["text", {"x": 1, "text": "one"}], LINE],
     "a text without words": [["text", {"x": 1}]],
-    "in a group": [["g", {}, ["text", {"text": "1"}], LINE]],
+    "in a group": [
+        ["g", {}, ["text", {"text": "1"}], ["text", {"text": "2"}], LINE]
+    ],
     "a smaller group": [
         ["g", {"class": "small"}, ["text", {"text": "2"}]],
         ["circle", {"r": 3}],
     ],
+    "an empty group": [["g", {}]],
 }
 RENEW = """([before, after]) => {
   const drafts = (picture) => picture.map(([tag, attributes, ...children]) =>
@@ -523,10 +423,13 @@ def kind(picture: list) -> tuple | None:
     return picture and (picture[0][0], "text" in picture[0][1])
 
 
-def test_a_picture_keeps_elements_and_looks_as_a_new_one(pages):
-    with pages.one() as page:
-        page.add_script_tag(path=ROOT / "vitedu/widgets/common.js")
-        for before, after in product(PICTURES.values(), repeat=2):
-            found = page.evaluate(RENEW, [before, after])
-            assert found["right"] == [True, True], (before, after)
-            assert found["kept"] == (kind(before) == kind(after)), before
+@pytest.mark.parametrize("after", PICTURES)
+def test_a_picture_keeps_elements_and_looks_as_a_new_one(browser, after):
+    page = browser.new_page()
+    page.add_script_tag(path=ROOT / "vitedu/widgets/common.js")
+    for before in PICTURES.values():
+        found = page.evaluate(RENEW, [before, PICTURES[after]])
+        assert found["right"] == [True, True], before
+        same = kind(before) == kind(PICTURES[after])
+        assert found["kept"] == same, before
+    page.close()

@@ -3,7 +3,6 @@
 import base64
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import torch.nn.functional as F
 from conftest import watch
 from ipywidgets.embed import dependency_state
 from mounted import (
-    Pages,
     each_look,
     expect_accessible_and_inside,
     expect_published,
@@ -68,18 +66,26 @@ def cat(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def show(
-    pages: Pages, root: Path, networks: Path, tmp_path: Path
+    browser: Browser, root: Path, networks: Path, tmp_path: Path
 ) -> Iterator[Callable[..., Page]]:
     """Open explorers from disk, in a site that has the networks."""
-    way = f"{networks.as_uri()}/"
-    with ExitStack() as stack:
+    stack = []
 
-        def open_one(name: str = "small", **how) -> Page:
-            parts = pages, root, tmp_path / "a.html", OwnPhotograph(name)
-            page = mounted(*parts, content_root=way, **how)
-            return stack.enter_context(page)
+    def open_one(name: str = "small", **how) -> Page:
+        opened = mounted(
+            browser,
+            root,
+            tmp_path / "a.html",
+            OwnPhotograph(name),
+            content_root=f"{networks.as_uri()}/",
+            **how,
+        )
+        stack.append(opened)
+        return opened.__enter__()
 
-        yield open_one
+    yield open_one
+    for opened in stack:
+        opened.__exit__(None, None, None)
 
 
 def start(page: Page) -> None:
@@ -235,6 +241,28 @@ def test_a_photograph_can_be_dropped_and_pasted(show, cat):
     assert page.locator("input[capture]").count() == 1
 
 
+def test_a_finger_may_take_a_photograph(show, browser):
+    page = show(is_mobile=True, has_touch=True, width=390)
+    start(page)
+    with page.expect_file_chooser():
+        page.get_by_role("button", name="Take one").click()
+
+
+def test_what_is_no_photograph_is_refused_and_another_one_taken(
+    show, cat, tmp_path
+):
+    page = show()
+    start(page)
+    (tmp_path / "a.png").write_text("no picture")
+    give(page, tmp_path / "a.png")
+    fault = page.locator(".fault")
+    expect(fault).to_contain_text("This file could not be used")
+    expect(page.locator("progress")).to_be_hidden()
+    give(page, cat)
+    expect_seen(page, 2)
+    expect(fault).to_be_empty()
+
+
 def test_a_run_can_be_cancelled_and_another_photograph_comes_first(show, cat):
     page = show("slow")
     start(page)
@@ -253,7 +281,6 @@ def test_a_run_can_be_cancelled_and_another_photograph_comes_first(show, cat):
     expect_readings(page, cat, **SLOW)
 
 
-@pytest.mark.soak
 def test_five_photographs_leave_nothing_on_the_page(show, cat):
     page = show()
     start(page)
@@ -272,13 +299,25 @@ def test_five_photographs_leave_nothing_on_the_page(show, cat):
     assert len(page.workers) == 1
 
 
-def test_where_there_is_no_network_it_says_so(show):
+def test_it_ends_its_worker(show):
+    page = show()
+    start(page)
+    assert len(page.workers) == 1
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator(".vitedu-explorer")).to_have_count(0)
+    page.wait_for_function("true")
+    assert page.workers == []
+
+
+def test_without_a_network_it_says_so(show):
     page = show("")
     expect(page.locator(".about")).to_have_text(
         "The network is not part of this build."
     )
     expect(page.get_by_role("button")).to_have_count(0)
-    # One that does not come can be asked for again.
+
+
+def test_a_network_that_does_not_come_can_be_asked_for_again(show):
     page = show("other")
     for _ in range(2):
         page.get_by_role("button", name=START).click()
@@ -288,31 +327,13 @@ def test_where_there_is_no_network_it_says_so(show):
 
 
 @each_look
-def test_on_a_phone_and_a_desk_it_takes_photographs_only(
-    show, cat, tmp_path, theme, width
-):
-    phone = {"is_mobile": True, "has_touch": True} if width == 390 else {}
-    page = show(theme=theme, width=width, **phone)
+def test_accessible_and_inside_with_a_photograph(show, cat, theme, width):
+    page = show(theme=theme, width=width)
     start(page)
     expect_accessible_and_inside(page)
-    if phone:
-        with page.expect_file_chooser():
-            page.get_by_role("button", name="Take one").click()
-    (tmp_path / "a.png").write_text("no picture")
-    give(page, tmp_path / "a.png")
-    fault = page.locator(".fault")
-    expect(fault).to_contain_text("This file could not be used")
-    expect(page.locator("progress")).to_be_hidden()
     give(page, cat)
-    expect_seen(page, 2)
-    expect(fault).to_be_empty()
+    expect_seen(page)
     expect_accessible_and_inside(page)
-    # It ends its worker.
-    assert len(page.workers) == 1
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(".vitedu-explorer")).to_have_count(0)
-    page.wait_for_function("true")
-    assert page.workers == []
 
 
 @pytest.fixture
