@@ -30,14 +30,14 @@ from vitedu.config import ViTConfig
 from vitedu.vit import VisionTransformer
 from vitedu.widgets import AskPatch
 
-pytestmark = pytest.mark.soak
-
 sizes = {"d_model": 4, "d_ff": 4, "num_layers": 2, "num_heads": 2}
 config = ViTConfig(image_size=24, patch_size=1, num_classes=0, **sizes)
 model = VisionTransformer(config).eval()
 AskPatch(**asked_patches(model, model, ["cat", "coffee"]))
 """,
 )
+
+pytestmark = pytest.mark.soak
 
 
 def free_port() -> int:
