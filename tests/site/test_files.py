@@ -158,15 +158,6 @@ def test_every_entry_is_in_its_ledger(site, kind, page, sentence):
     assert sentence.format(len(entries)) in text
 
 
-def test_a_build_after_the_chapters_ran_executes_nothing(site, request):
-    if not request.config.option.nbmake:
-        pytest.skip("the chapters did not run in this session (--nbmake)")
-    lines = site.build_log.splitlines()
-    of_chapters = [line for line in lines if "chapters/" in line]
-    assert [line for line in of_chapters if "Using cached" in line]
-    assert [line for line in of_chapters if "Executing" in line] == []
-
-
 def test_licences_travel_with_what_we_ship(site):
     licence = site.folder / "_static" / "katex" / "LICENSE"
     assert "MIT" in licence.read_text(encoding="utf-8")
