@@ -11,11 +11,14 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
-from vitedu.training.masked_autoencoder import MaskedAutoencoder, random_hidden
 
 from experiments.without_labels import CONFIG, batches
 from vitedu.book.notebook import set_up
 from vitedu.book.page_weights import rounded_to_half
+from vitedu.objectives.masked_autoencoder import (
+    MaskedAutoencoder,
+    random_hidden,
+)
 from vitedu.training.descent import minimise
 
 WEIGHTS = (

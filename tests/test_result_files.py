@@ -4,6 +4,7 @@ from importlib import import_module
 
 import pytest
 import torch
+from chapter_files import ROOT
 
 from experiments import tokens_and_positions
 from experiments.runs import read_runs, write_runs
@@ -17,6 +18,7 @@ from vitedu.data.digits import digits
         "block_since",
         "copier_curves",
         "digit_regularisation",
+        "digit_vits_inside",
         "norms_and_warm_up",
         "tokens_and_positions",
         "transfer",
@@ -29,6 +31,13 @@ def test_a_result_file_survives_reading_and_writing(name, tmp_path):
     write_runs(copy, read_runs(script.RESULT), **script.FACTS)
     assert copy.read_bytes() == script.RESULT.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["copy.json"]
+
+
+def test_every_script_finds_what_it_imports():
+    scripts = sorted(ROOT.glob("experiments/[a-z]*.py"))
+    assert len(scripts) > 15
+    for path in scripts:
+        import_module(f"experiments.{path.stem}")
 
 
 def test_no_file_holds_no_runs(tmp_path):
