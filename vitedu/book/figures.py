@@ -58,9 +58,6 @@ def drawing(figure: Figure, *, phone: bool = False) -> str:
         figure: A figure; it stays as it is.
         phone: Whether to add a drawing for narrow screens.
 
-    Raises:
-        TypeError: `figure` is no figure.
-
     >>> figure, [[axes]] = plots.new_figure(height=2)
     >>> plots.baseline(axes, 0.5, "chance")
     >>> 's-soft' in drawing(figure), '"#6b675f"' in drawing(figure)
@@ -186,9 +183,6 @@ def for_phone(figure: Figure) -> Figure:
     """Return a narrow copy of a figure, its panels below each other.
 
     Panels that stay nearly as large beside each other do so.
-
-    Raises:
-        TypeError: `figure` is no figure.
     """
     figure.draw_without_rendering()
     narrow = pickle.loads(pickle.dumps(figure))

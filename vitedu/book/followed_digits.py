@@ -49,7 +49,7 @@ def followed_digits(
         all_images: Whether to send all test images instead.
 
     Raises:
-        TypeError: `model` is no VisionTransformer, `all_images` no bool.
+        TypeError: `model` is no VisionTransformer.
         ValueError: A config that asks for more than that of
             `ViTConfig.digits` in other sizes; weights that are not rounded.
     """

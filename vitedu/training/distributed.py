@@ -136,9 +136,6 @@ def replicated(model: nn.Module) -> Iterator[nn.Module]:
     For one process that is the model itself. Otherwise the weights of the
     first process are copied to all. At the end the processes are let go; the
     model stays.
-
-    Raises:
-        TypeError: `model` is not a module.
     """
     if get_world_size() == 1:
         yield model
@@ -166,7 +163,6 @@ def share_of_batches(loader: DataLoader) -> DataLoader:
             or a sampler of lists.
 
     Raises:
-        TypeError: `loader` is not a DataLoader.
         ValueError: Its data have no indices. While it runs: it draws no lists
             of indices, or a batch of fewer samples than there are processes.
     """

@@ -309,7 +309,10 @@ def _describe_run(
 
     Names, shapes and dtypes of the weights are compared by themselves.
     """
-    settings = {"config": config, "model.config": getattr(model, "config", 0)}
+    settings = {
+        "config": config,
+        "model.config": getattr(model, "config", None),
+    }
     found = {
         f"{place}.{field.name}": repr(getattr(part, field.name))
         for place, part in settings.items()
