@@ -10,7 +10,6 @@ chapter needs, behind them, stays.
 
 import math
 import os
-import re
 import sys
 import time
 from pathlib import Path
@@ -18,7 +17,7 @@ from pathlib import Path
 import nbformat
 from vitedu_book.reading import EXERCISES, FACTS, Section, sections
 
-from tools.executed import execute
+from tools.executed import execute, seconds
 from vitedu.atomic_files import write_whole
 
 ROOT = Path(__file__).parent.parent
@@ -53,13 +52,13 @@ def write(path: Path, *, run: bool) -> None:
             f"{path.name} must have one line like '*24 minutes* · runs in "
             f"10 s' in its first cell, got {len(lines)}"
         )
-    seconds = float(re.findall(r"\d+", lines[0])[-1])
+    took: float = seconds(path)
     if run:
         os.environ["VITEDU_BUILD"] = "1"
         start = time.perf_counter()
         execute(path)
-        seconds = time.perf_counter() - start
-    said = facts(sections(notebook), seconds)
+        took = time.perf_counter() - start
+    said = facts(sections(notebook), took)
     print(path.stem, said, flush=True)
     first.source = first.source.replace(lines[0], said)
     whole = nbformat.writes(notebook, indent=1, sort_keys=True) + "\n"

@@ -6,7 +6,6 @@ small drawing a part is lit. `heads.yml` has the words beside that drawing.
 ``.. machine-map::`` puts the large ones into a page.
 """
 
-import json
 import re
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +19,7 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxError
 from sphinx.util.docutils import SphinxDirective
 
-from .teaching import anchor_of
+from .teaching import anchor_of, prose
 from .written import html
 
 FOLDER = "book/machines"
@@ -51,7 +50,9 @@ def check(root: Path) -> None:
         BadMap: A drawing names a chapter or a heading that is not there.
     """
     anchors = {
-        number: _anchors(root / f"{page}.ipynb")
+        number: {
+            *map(anchor_of, HEADING.findall(prose(root / f"{page}.ipynb")))
+        }
         for number, page in pages(root).items()
     }
     for name in (*LARGE, SMALL):
@@ -111,12 +112,6 @@ def _linked(root: Path, name: str, address: Callable[[str], str]) -> str:
     return AT.sub(link, _read(root, name).replace("\n", ""))
 
 
-def _anchors(path: Path) -> set[str]:
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    texts = ["".join(c["source"]) for c in cells if c["cell_type"] != "code"]
-    return {anchor_of(head) for x in texts for head in HEADING.findall(x)}
-
-
 def setup(app: Sphinx) -> None:
     """Add the directive, and a small drawing to each chapter."""
     app.add_directive("machine-map", MachineMap)
@@ -136,9 +131,9 @@ def show(
     numbers: dict[str, int],
     app: Sphinx,
     pagename: str,
-    templatename: str,
+    _: str,
     context: dict[str, Any],
-    doctree: nodes.document | None,
+    *rest: Any,
 ) -> None:
     """Give the template of a chapter its small drawing."""
     if number := numbers.get(pagename):
