@@ -135,7 +135,7 @@ def darken(page: Page) -> None:
 
 
 def on_a_desktop(page: Page) -> list:
-    """Look at a page that was just opened; at its colours in the dark, too."""
+    """Look at a page that was just opened, then at all that it folds."""
     found = [*whole(page), *jumps(page)]
     unfold(page)
     return [*found, *faults(page)]
