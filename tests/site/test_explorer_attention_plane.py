@@ -182,3 +182,14 @@ def test_points_are_drawn_where_they_are(show):
         # 320 wide from -4.4 to 4.4; down is the other way.
         expected = 160 + points * [1, -1] * 320 / 8.8
         np.testing.assert_allclose(np.add(drawn, shift), expected, atol=0.01)
+
+
+def test_the_arrow_bears_the_word_that_asks(show):
+    page = show(AttentionPlane(asking="bank", playing=False, angle=90.0))
+    word = page.locator(".asker")
+    expect(word).to_have_text("bank")
+    arrow = page.locator("path.query").bounding_box()
+    beside = word.bounding_box()
+    middle = beside["y"] + beside["height"] / 2
+    assert arrow["y"] < middle < arrow["y"] + arrow["height"]
+    assert 0 < arrow["x"] - beside["x"] - beside["width"] < 20

@@ -115,16 +115,19 @@ function legend(...names) {
     WORDS.signs[name])));
 }
 
-function lookPlane(keys, names, onDrag) {
+function lookPlane(keys, names, asking, onDrag) {
   const lines = keys.map(() => svg("path", { class: "key-line" }));
   const arrow = svg("path", { class: "query" });
   const tip = SIGNS.query();
+  const asker = svg("text", {
+    class: "name asker", "text-anchor": "middle", text: asking,
+  });
   const handle = svg("circle", { class: "handle", r: 24 });
   const root = plane(
     WORDS.lookPicture, ...lines,
     ...keys.map(([x, y]) =>
       fill(SIGNS.key(), { cx: across(x), cy: down(y) }, [])),
-    arrow, tip, ...namesOf(keys, names), handle,
+    arrow, tip, ...namesOf(keys, names), asker, handle,
   );
   handle.addEventListener("pointerdown", (event) => {
     event.preventDefault();
@@ -147,6 +150,11 @@ function lookPlane(keys, names, onDrag) {
     tip.setAttribute("transform", `translate(${x} ${y}) rotate(${degrees})`);
     handle.setAttribute("cx", x);
     handle.setAttribute("cy", y);
+    // Beside the middle of the shaft, farther off where a word would cross it.
+    const turned = Math.PI / 180 * degrees;
+    const middle = [(x + across(0)) / 2, (y + down(0)) / 2];
+    asker.setAttribute("x", middle[0] + (8 + 5 * asking.length) * Math.sin(turned));
+    asker.setAttribute("y", middle[1] - 16 * Math.cos(turned) + 5);
   }
   return { root, show };
 }
@@ -210,7 +218,7 @@ function render({ model, el }) {
   const take = (changes) =>
     setTraits(model, { angle, playing: false, ...changes });
   const names = model.get("names");
-  const look = lookPlane(keys, names, (x, y) => {
+  const look = lookPlane(keys, names, model.get("asking"), (x, y) => {
     const degrees = (Math.atan2(y, x) * 180) / Math.PI;
     take({
       angle: (degrees + 360) % 360,

@@ -32,6 +32,7 @@ class AttentionPlane(Explorer):
         key_points: Points in [-4, 4], (key, 2).
         value_points: Points in [-4, 4], (key, 2).
         names: A word for each key and its value; numbers otherwise.
+        asking: The word that the query belongs to, written beside its arrow.
         angle: Direction of the query in degrees, counter-clockwise.
         length: Of the query.
         playing: Whether the query turns by itself. A reader who asked for
@@ -50,6 +51,7 @@ class AttentionPlane(Explorer):
     key_points = Array("key 2", default=KEY_POINTS)
     value_points = Array("key 2", default=VALUE_POINTS)
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    asking = traitlets.Unicode().tag(sync=True)
     angle = Number(35.0, low=0.0, high=360.0)
     length = Number(2.5, low=0.0, high=MAX_LENGTH)
     playing = Flag(True)
