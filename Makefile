@@ -9,7 +9,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce soak mutants bench clean
 .PHONY: student instructor class
-.PHONY: slides handout epub times links
+.PHONY: slides handout epub times links pictures
 
 help: ## list the targets
 	@grep -hE '^[a-z -]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -79,6 +79,10 @@ reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 
 student instructor class: $(VENV)/.installed ## editions for teaching: student LANGUAGE=zh
 	$(BIN)/python -m tools.editions $@ $(LANGUAGE)
+
+pictures: book $(VENV)/.installed-dev ## take the pictures of the site that the README and links show
+	$(BIN)/python -m tools.ensure_browser
+	$(BIN)/python -m tools.pictures
 
 times: $(VENV)/.installed-dev ## run each chapter, write how long it takes
 	$(BIN)/python -m tools.time_boxes
