@@ -452,6 +452,8 @@ def write_configuration(edition: Edition, source: Path) -> None:
         config["title"] = options["logo"]["text"] = say(config["title"])
         config["author"] = say(config["author"])
         options["search_bar_text"] = say(options["search_bar_text"])
+        sphinx["togglebutton_hint"] = say("Click to show")
+        sphinx["togglebutton_hint_hide"] = say("Click to hide")
         context["title"] = say(context["title"])
         context["body"] = TEXT.sub(
             lambda found: f">{say(found[1])}<", context["body"]

@@ -72,6 +72,13 @@ def test_no_sentence_is_left_in_english(chinese):
     assert left == []
 
 
+def test_the_frame_is_in_chinese_on_every_page(chinese):
+    files = [*chinese.rglob("*.html"), *chinese.glob("_static/settings/*.js")]
+    assert len(files) > 2 * len(PAGES)
+    english = re.compile("Text and figures|code: MIT|Click to (?:show|hide)")
+    assert [f for f in files if english.search(f.read_text("utf-8"))] == []
+
+
 def expect_chinese(explorer):
     """See that an explorer that has started speaks Chinese."""
     assert not explorer.get_attribute("aria-label").isascii()
