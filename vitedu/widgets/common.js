@@ -6,7 +6,11 @@ const SVG = "http://www.w3.org/2000/svg";
 // the name of something, too; its build fills this in.
 const PHRASES = new Map();
 const SPOKEN = new Set(["alt", "aria-label", "title"]);
-let lastId = 0;
+// Each explorer has a script of its own, and a page may show several.
+function newId() {
+  globalThis.viteduIds = (globalThis.viteduIds ?? 0) + 1;
+  return `vitedu-${globalThis.viteduIds}`;
+}
 
 function phrased(text) {
   return PHRASES.get(text) ?? text;
@@ -157,7 +161,7 @@ function explorer(el, name, label) {
 }
 
 function control(label, input, output) {
-  input.id = `vitedu-${(lastId += 1)}`;
+  input.id = newId();
   const head = html(
     "div", { class: "vitedu-control-head" },
     html("label", { for: input.id, text: label }), ...(output ? [output] : []),
@@ -233,7 +237,7 @@ function textField({
   label, read, onValue, onFault = () => {}, ...attributes
 }) {
   const fault = html("p", {
-    class: "vitedu-fault", id: `vitedu-${(lastId += 1)}`, role: "status",
+    class: "vitedu-fault", id: newId(), role: "status",
   });
   const input = html("input", {
     type: "text", autocomplete: "off", "aria-describedby": fault.id,

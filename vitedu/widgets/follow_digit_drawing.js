@@ -18,7 +18,7 @@ function drawingField({ label, help }, draw) {
   const line = svg("path", { class: "stroke" });
   const cursor = svg("rect", { class: "cursor", width: 1, height: 1 });
   const about = html("p", {
-    class: "vitedu-hidden", id: `vitedu-${(lastId += 1)}`, text: help,
+    class: "vitedu-hidden", id: newId(), text: help,
   });
   const root = html("div", {
     class: "field", tabindex: 0, role: "application", "aria-label": label,

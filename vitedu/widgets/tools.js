@@ -149,7 +149,7 @@ function goTo(root) {
 function makeTour(frame, go, steps, onEnd) {
   let at = 0;
   const text = html("p", {
-    role: "status", id: `vitedu-${(lastId += 1)}`,
+    role: "status", id: newId(),
   });
   const buttons = {
     back: button(TOOLS.back, () => show(at - 1)),
