@@ -14,6 +14,7 @@ from visits import (
     jumps,
     on_a_phone,
     sticks_out,
+    stirs,
     unfold,
     whole,
 )
@@ -97,6 +98,7 @@ ON_A_PHONE = [CHAPTERS[number - 1] for number in (3, 15, 20)]
 def test_a_visit_to_a_chapter(open_page, site, path):
     page = open_page(path)
     found = [*whole(page), *jumps(page), *drawings(page)]
+    found += stirs(page, path)
     found += page.evaluate(CHOOSE)
     links = page.evaluate(DOWNLOADS)
     files = [(site.folder / path).parent / link for link in links]

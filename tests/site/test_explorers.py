@@ -7,18 +7,25 @@ from javascript import run
 from mounted import (
     EXPLORER,
     TWO_FRAMES,
-    each_look,
     expect_accessible_and_inside,
     explorer_of,
     published,
     settle,
     stop_clock,
 )
-from pages import ROOT, start_explorers
-from playwright.sync_api import Locator, expect
+from moves import (
+    LOOK,
+    PAGES,
+    controls_of,
+    far_from_here,
+    label_of,
+    move,
+)
+from pages import ROOT
+from playwright.sync_api import Locator, Page, expect
 
 from vitedu import widgets
-from vitedu.widgets.base import Integer, Number
+from vitedu.widgets.base import Explorer, Integer, Number
 
 each_explorer = pytest.mark.parametrize("name", MAKERS)
 # What it does begins when it has loaded a network; see test_own_photograph.
@@ -26,87 +33,12 @@ CLOSED = "own photograph"
 each_that_is_open = pytest.mark.parametrize(
     "name", [name for name in MAKERS if name != CLOSED]
 )
-PAGES = {
-    "attention-plane": "book/index.html",
-    "positional-encoding": "chapters/02-positional-encoding.html",
-    "reach": "chapters/01-why-attention.html",
-    "ring": "chapters/19-scaling-out.html",
-    "softmax-scaling": "chapters/03-scaled-dot-product-attention.html",
-    "mask-editor": "chapters/04-masking.html",
-    "head-viewer": "chapters/05-multi-head-attention.html",
-    "norm-axes": "chapters/06-residuals-norms-feed-forward.html",
-    "own-photograph": "chapters/20-real-vit.html",
-    "reverse-trainer": "chapters/07-encoder.html",
-    "decoding-steps": "chapters/10-decoding.html",
-    "patch-cutter": "chapters/11-patches.html",
-    "hide-and-guess": "chapters/23-without-labels.html",
-    "how-many-images": "chapters/17-data-and-transfer.html",
-    "model-counter": "chapters/15-counting.html",
-    "attention-distance": "chapters/16-looking-inside.html",
-    "ask-patch": "chapters/20-real-vit.html",
-    "bag-of-patches": "chapters/12-class-token-and-positions.html",
-    "assumed-heads": "chapters/18-pretrained-weights.html",
-    "delete-patches": "chapters/16-looking-inside.html",
-    "training": "chapters/14-training-a-vit.html",
-    "follow-digit": "chapters/14-training-a-vit.html",
-    "follow-sentence": "chapters/09-transformer.html",
-    "rotary-pairs": "chapters/22-the-block-since.html",
-}
-MOVE = """(node, value) => {
-  node.value = value;
-  node.dispatchEvent(new Event("input"));
-  node.dispatchEvent(new Event("change"));
-}"""
-# A picture that moves keeps its elements and changes what differs: all that
-# does, and nothing of where it was may stay.
-LOOK = """root => {
-  const content = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [
-    node.nodeName, node.toDataURL?.(),
-    Array.from(node.attributes, ({ name, value }) => name + value).sort(),
-    node.matches("[aria-live]") ? [] : Array.from(node.childNodes, content),
-  ];
-  const all = (kind) => Array.from(root.querySelectorAll(kind), content);
-  return {
-    all: content(root), picture: all(".vitedu-panel"),
-    reading: all(".vitedu-reading"),
-  };
-}"""
 
 
 def test_all_explorers_are_tested():
     made = {type(make()).__name__ for make in MAKERS.values()}
     assert made == {*widgets.__all__}
     assert len(PAGES) == len(MAKERS)
-
-
-def controls_of(explorer: Locator) -> list[Locator]:
-    """Return choices and sliders; one may be switched off later on."""
-    usable = "select:visible:enabled, input[type=range]:visible:enabled"
-    ids = [
-        control.get_attribute("id")
-        for control in explorer.locator(usable).all()
-    ]
-    return [explorer.locator(f"#{name}") for name in ids]
-
-
-def label_of(control: Locator) -> str:
-    return control.evaluate("node => node.labels[0].textContent")
-
-
-def move(control: Locator, value: str) -> None:
-    control.evaluate(MOVE, value)
-    # A change is drawn in the first frame after it, or when it is loaded.
-    settle(control.page)
-
-
-def far_from_here(control: Locator) -> list[str]:
-    """Return both ends of a slider, or all options of a choice."""
-    if control.is_disabled():  # what another control has switched off
-        return []
-    if control.get_attribute("type") == "range":
-        return [control.get_attribute("max"), control.get_attribute("min")]
-    options = control.locator("option:enabled").all()
-    return [option.get_attribute("value") for option in options]
 
 
 # Where all controls count.
@@ -121,41 +53,35 @@ WITHOUT_PICTURE = {"Learning rate", "Speed"}
 LEAVES_TRACES = {"reverse trainer"}
 
 
-@each_that_is_open
-def test_every_control_changes_what_is_shown_and_nothing_stays(show, name):
-    explorer = explorer_of(show(MAKERS[name](**START.get(name, {}))))
-    controls = controls_of(explorer)
-    values = [control.input_value() for control in controls]
-
-    def look_after(control: Locator, value: str) -> dict:
-        move(control, value)
-        return explorer.evaluate(LOOK)
-
-    def go_back() -> dict:
-        looks = list(map(look_after, controls, values))
-        return looks[-1]
-
-    start = go_back()
-    for control in controls:
-        others = [look_after(control, far) for far in far_from_here(control)]
-        back = go_back()
-        label = label_of(control)
-        for kind, without in (
-            ("picture", WITHOUT_PICTURE),
-            ("reading", WITHOUT_WORDS),
-        ):
-            changes = any(other[kind] != back[kind] for other in others)
-            assert changes == (label not in without), (label, kind)
-    assert (go_back() == start) == (name not in LEAVES_TRACES)
-    expect(explorer.locator("[aria-live=polite]").first).to_have_text(
-        explorer.locator(".vitedu-reading").text_content()
-    )
+# A longer sentence, a table or a map more takes more room.
+GROWS = {
+    "decoding steps",
+    "follow sentence",
+    "reverse trainer",
+    "ring",
+    CLOSED,
+}
 
 
-@each_that_is_open
-def test_sliders_stop_at_their_ends_and_python_takes_what_they_say(show, name):
-    widget = MAKERS[name]()
-    explorer = explorer_of(show(widget))
+def expect_one_height(heights: dict[tuple[str, str], float]) -> None:
+    """See that nothing jumps while a control moves."""
+    # A raised digit from another font makes its line a pixel higher.
+    assert max(heights.values()) - min(heights.values()) <= 2, heights
+
+
+def expect_taken_down(page: Page) -> None:
+    """Hide the explorers, then leave the page."""
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.locator("main").evaluate("node => { node.style.display = 'none'; }")
+    page.evaluate(TWO_FRAMES)
+    assert complaints == []
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+    expect(page.locator(EXPLORER)).to_have_count(0)
+
+
+def expect_ends(explorer: Locator, widget: Explorer) -> None:
+    """See that sliders stop, where Python takes what they say."""
     for slider in explorer.locator("input[type=range]:enabled").all():
         for end, beyond in (("End", "ArrowRight"), ("Home", "ArrowLeft")):
             slider.press(end)
@@ -168,6 +94,67 @@ def test_sliders_stop_at_their_ends_and_python_takes_what_they_say(show, name):
             slider.press(beyond)
             settle(explorer.page)
             assert published(explorer) == before
+
+
+@each_that_is_open
+def test_every_control_changes_what_is_shown_and_nothing_stays(show, name):
+    widget = MAKERS[name](**START.get(name, {}))
+    page = show(widget, width=830)
+    explorer = explorer_of(page)
+    expect_accessible_and_inside(page)
+    controls = controls_of(explorer)
+    values = [control.input_value() for control in controls]
+    heights = {}
+
+    def look_after(control: Locator, value: str) -> dict:
+        move(control, value)
+        return explorer.evaluate(LOOK)
+
+    def go_back() -> dict:
+        for control, value in zip(controls, values, strict=True):
+            if control.input_value() != value:
+                move(control, value)
+        return explorer.evaluate(LOOK)
+
+    start = go_back()
+    for control in controls:
+        label, others = label_of(control), []
+        for far in far_from_here(control):
+            others.append(look_after(control, far))
+            heights[label, far] = explorer.bounding_box()["height"]
+        back = go_back()
+        for kind, without in (
+            ("picture", WITHOUT_PICTURE),
+            ("reading", WITHOUT_WORDS),
+        ):
+            changes = any(other[kind] != back[kind] for other in others)
+            assert changes == (label not in without), (label, kind)
+    assert (go_back() == start) == (name not in LEAVES_TRACES)
+    expect(explorer.locator("[aria-live=polite]").first).to_have_text(
+        explorer.locator(".vitedu-reading").text_content()
+    )
+    if name not in GROWS:
+        expect_one_height(heights)
+    expect_ends(explorer, widget)
+    expect_accessible_and_inside(page)
+    expect_taken_down(page)
+
+
+@each_explorer
+def test_on_a_phone_in_the_dark(show, name):
+    page = show(MAKERS[name](), theme="dark", width=390)
+    explorer = explorer_of(page)
+    expect_accessible_and_inside(page)
+    heights = {}
+    for control in controls_of(explorer):
+        for value in far_from_here(control):
+            move(control, value)
+            height = explorer.bounding_box()["height"]
+            heights[label_of(control), value] = height
+    if name not in GROWS:
+        expect_one_height(heights)
+    expect_accessible_and_inside(page)
+    expect_taken_down(page)
 
 
 def camel(name: str) -> str:
@@ -220,44 +207,6 @@ def test_figures_are_those_of_the_settings(show, name):
                 value = list(value.values())
             found = [np.array(one, np.float64) for one in (it[figure], value)]
             np.testing.assert_allclose(*found, atol=1e-9, err_msg=figure)
-
-
-@each_explorer
-@each_look
-def test_accessible_and_inside_the_window(show, name, theme, width):
-    page = show(MAKERS[name](), theme=theme, width=width)
-    expect_accessible_and_inside(page)
-    for control in controls_of(explorer_of(page)):
-        for value in far_from_here(control)[:1]:
-            move(control, value)
-    expect_accessible_and_inside(page)
-
-
-# A longer sentence, a table or a map more takes more room.
-GROWS = {
-    "decoding steps",
-    "follow sentence",
-    "reverse trainer",
-    "ring",
-    CLOSED,
-}
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in MAKERS if name not in GROWS]
-)
-@pytest.mark.parametrize("width", [830, 390])
-def test_nothing_jumps_while_a_control_moves(show, name, width):
-    explorer = explorer_of(show(MAKERS[name](), width=width))
-    heights = {}
-    for control in controls_of(explorer):
-        for value in far_from_here(control):
-            move(control, value)
-            height = explorer.bounding_box()["height"]
-            heights[label_of(control), value] = height
-    # A raised digit from another font makes its line a pixel higher.
-    spread = max(heights.values()) - min(heights.values())
-    assert spread <= 2, heights
 
 
 # Of marks of which one is chosen: what it is at first, and where keys lead.
@@ -350,39 +299,6 @@ def test_a_mouse_that_rests_chooses_and_one_that_passes_does_not(
     page.mouse.move(*last)
     page.clock.run_for(500)
     expect(marks.last).to_have_attribute("aria-checked", "true")
-
-
-@each_explorer
-def test_it_can_be_hidden_and_taken_down(show, name):
-    page = show(MAKERS[name]())
-    complaints = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.locator("main").evaluate("node => { node.style.display = 'none'; }")
-    page.evaluate(TWO_FRAMES)
-    assert complaints == []
-    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
-    expect(page.locator(EXPLORER)).to_have_count(0)
-
-
-@pytest.mark.parametrize(
-    "kind", [kind for kind in PAGES if kind != "own-photograph"]
-)
-def test_it_lives_in_its_chapter(open_page, kind):
-    page = open_page(PAGES[kind])
-    start_explorers(page)
-    explorer = page.locator(f".vitedu-{kind}")
-    expect(explorer).to_have_count(1)
-    before = explorer.evaluate(LOOK)["picture"]
-    looks = []
-    for control in controls_of(explorer)[:2]:
-        for value in far_from_here(control):
-            move(control, value)
-            looks.append(explorer.evaluate(LOOK)["picture"])
-    if not looks:
-        explorer.get_by_role("radio").first.press(" ")
-        page.evaluate(TWO_FRAMES)
-        looks = [explorer.evaluate(LOOK)["picture"]]
-    assert any(look != before for look in looks)
 
 
 LINE = ["path", {"d": "M0 0h9"}]

@@ -7,7 +7,7 @@ import pytest
 from accessibility import COLOURS, faults
 from pages import ALL_PAGES, CHAPTERS, GENERATED, PAGES, sampled
 from playwright.sync_api import expect
-from visits import PHONE, darken, on_a_desktop, on_a_phone
+from visits import PHONE, darken, on_a_desktop, on_a_phone, stirs
 
 OTHERS = [path for path in ALL_PAGES if path not in CHAPTERS]
 OF_EACH_KIND = [
@@ -21,7 +21,7 @@ ON_A_PHONE = ["book/index.html", "book/claims.html"]
 @pytest.mark.parametrize("path", sampled(OTHERS, OF_EACH_KIND))
 def test_a_page_on_a_desktop_by_day_and_by_night(open_page, path):
     page = open_page(path)
-    found = on_a_desktop(page)
+    found = on_a_desktop(page) + stirs(page, path)
     darken(page)
     assert [*found, *faults(page, COLOURS)] == []
 

@@ -1,6 +1,8 @@
 """What one sees who opens a page: each look returns the faults it finds."""
 
 from accessibility import faults
+from mounted import TWO_FRAMES
+from moves import LOOK, PAGES, controls_of, far_from_here, move
 from pages import start_explorers
 from playwright.sync_api import Page, expect
 
@@ -104,6 +106,30 @@ def jumps(page: Page) -> list:
     """See how far the page has jumped before it had nothing left to do."""
     shifts = page.evaluate(SHIFTS)
     return shifts if sum(by for by, _ in shifts) >= LARGEST_SHIFT else []
+
+
+def stirs(page: Page, path: str) -> list[str]:
+    """Move the first controls of the explorers that a page has to have."""
+    found = []
+    for kind in (kind for kind in PAGES if PAGES[kind] == path):
+        # It needs a network first; see test_own_photograph.
+        if kind == "own-photograph":
+            continue
+        explorer = page.locator(f".vitedu-{kind}")
+        expect(explorer).to_have_count(1)
+        before = explorer.evaluate(LOOK)["picture"]
+        looks = []
+        for control in controls_of(explorer)[:2]:
+            for value in far_from_here(control):
+                move(control, value)
+                looks.append(explorer.evaluate(LOOK)["picture"])
+        if not looks:
+            explorer.get_by_role("radio").first.press(" ")
+            page.evaluate(TWO_FRAMES)
+            looks = [explorer.evaluate(LOOK)["picture"]]
+        if all(look == before for look in looks):
+            found.append(f"{kind} shows the same whatever one moves")
+    return found
 
 
 def unfold(page: Page) -> None:

@@ -1,0 +1,80 @@
+"""How the controls of an explorer are moved, and what it then looks like."""
+
+from mounted import settle
+from playwright.sync_api import Locator
+
+PAGES = {
+    "attention-plane": "book/index.html",
+    "positional-encoding": "chapters/02-positional-encoding.html",
+    "reach": "chapters/01-why-attention.html",
+    "ring": "chapters/19-scaling-out.html",
+    "softmax-scaling": "chapters/03-scaled-dot-product-attention.html",
+    "mask-editor": "chapters/04-masking.html",
+    "head-viewer": "chapters/05-multi-head-attention.html",
+    "norm-axes": "chapters/06-residuals-norms-feed-forward.html",
+    "own-photograph": "chapters/20-real-vit.html",
+    "reverse-trainer": "chapters/07-encoder.html",
+    "decoding-steps": "chapters/10-decoding.html",
+    "patch-cutter": "chapters/11-patches.html",
+    "hide-and-guess": "chapters/23-without-labels.html",
+    "how-many-images": "chapters/17-data-and-transfer.html",
+    "model-counter": "chapters/15-counting.html",
+    "attention-distance": "chapters/16-looking-inside.html",
+    "ask-patch": "chapters/20-real-vit.html",
+    "bag-of-patches": "chapters/12-class-token-and-positions.html",
+    "assumed-heads": "chapters/18-pretrained-weights.html",
+    "delete-patches": "chapters/16-looking-inside.html",
+    "training": "chapters/14-training-a-vit.html",
+    "follow-digit": "chapters/14-training-a-vit.html",
+    "follow-sentence": "chapters/09-transformer.html",
+    "rotary-pairs": "chapters/22-the-block-since.html",
+}
+MOVE = """(node, value) => {
+  node.value = value;
+  node.dispatchEvent(new Event("input"));
+  node.dispatchEvent(new Event("change"));
+}"""
+# A picture that moves keeps its elements and changes what differs: all that
+# does, and nothing of where it was may stay.
+LOOK = """root => {
+  const content = (node) => node.nodeType === Node.TEXT_NODE ? node.data : [
+    node.nodeName, node.toDataURL?.(),
+    Array.from(node.attributes, ({ name, value }) => name + value).sort(),
+    node.matches("[aria-live]") ? [] : Array.from(node.childNodes, content),
+  ];
+  const all = (kind) => Array.from(root.querySelectorAll(kind), content);
+  return {
+    all: content(root), picture: all(".vitedu-panel"),
+    reading: all(".vitedu-reading"),
+  };
+}"""
+
+
+def controls_of(explorer: Locator) -> list[Locator]:
+    """Return choices and sliders; one may be switched off later on."""
+    usable = "select:visible:enabled, input[type=range]:visible:enabled"
+    ids = [
+        control.get_attribute("id")
+        for control in explorer.locator(usable).all()
+    ]
+    return [explorer.locator(f"#{name}") for name in ids]
+
+
+def label_of(control: Locator) -> str:
+    return control.evaluate("node => node.labels[0].textContent")
+
+
+def move(control: Locator, value: str) -> None:
+    control.evaluate(MOVE, value)
+    # A change is drawn in the first frame after it, or when it is loaded.
+    settle(control.page)
+
+
+def far_from_here(control: Locator) -> list[str]:
+    """Return both ends of a slider, or all options of a choice."""
+    if control.is_disabled():  # what another control has switched off
+        return []
+    if control.get_attribute("type") == "range":
+        return [control.get_attribute("max"), control.get_attribute("min")]
+    options = control.locator("option:enabled").all()
+    return [option.get_attribute("value") for option in options]
