@@ -3,7 +3,9 @@
 Chapter 22 reads the result file. Three tasks: handwritten digits as in
 chapter 14, numerals as in chapter 9, and the task of chapter 2, to name the
 digit three places before, on sequences longer than those of the training.
-Each change is made alone, with the recipe as it was, and then all together.
+Each change is made alone, with the recipe as it was, and then together: for
+digits as in `ViTConfig.modern`, which has no parallel branches and four heads
+of keys and values, for numerals all that were tried.
 Runs that the file has are not made again. Run it, on a quiet machine, with:
     python -m experiments.block_since
 """
@@ -118,15 +120,24 @@ def in_order(runs: list[dict]) -> list[dict]:
     )
 
 
+def digits_config(change: str) -> ViTConfig:
+    """Return the ViT of chapter 14 with one change, or with "all"."""
+    if change == "all":
+        return ViTConfig.modern()
+    return ViTConfig.digits(**IMAGE_CHANGES[change])
+
+
+def numerals_config(change: str) -> TransformerConfig:
+    """Return the translator of chapter 9 with one change, or with "all"."""
+    every = {k: v for x in NUMERAL_CHANGES.values() for k, v in x.items()}
+    changes = every if change == "all" else NUMERAL_CHANGES[change]
+    return TransformerConfig.numerals(**changes)
+
+
 def digits_run(change: str, seed: int) -> dict:
     """Train a ViT on digits with one change; measure it on the test images."""
     torch.manual_seed(seed)
-    config = (
-        ViTConfig.modern()
-        if change == "all"
-        else ViTConfig.digits(**IMAGE_CHANGES[change])
-    )
-    model = VisionTransformer(config)
+    model = VisionTransformer(digits_config(change))
     share, seconds = trained(model, digits(), seed)
     return {"right": share, **_cost(model, seconds)}
 
@@ -134,10 +145,8 @@ def digits_run(change: str, seed: int) -> dict:
 def numerals_run(change: str, seed: int) -> dict:
     """Train a translator with one change; measure what it writes right."""
     train, test = numeral_task(**TASK, seed=seed)
-    every = {k: v for x in NUMERAL_CHANGES.values() for k, v in x.items()}
-    changes = every if change == "all" else NUMERAL_CHANGES[change]
     torch.manual_seed(seed)
-    model = Transformer(TransformerConfig.numerals(**changes))
+    model = Transformer(numerals_config(change))
     loader = pair_batches(train, batch_size=64, seed=seed)
     start = time.perf_counter()
     fit(model, loader, TrainConfig.numerals())

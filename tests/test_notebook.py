@@ -102,6 +102,11 @@ def test_a_claim_carries_its_ledger_entry(shown):
         (98.76, 0, "99"),
         (np.float32(0.5), None, "0.5"),
         (torch.tensor(3), None, "3"),
+        (14_464, None, "14,464"),
+        (138_954.4, None, "138,954"),
+        (9_999.7, None, "10,000"),
+        (-1_656_580, None, "-1,656,580"),
+        (-1e30, None, "-1e+30"),
     ],
 )
 def test_the_number_is_rounded_for_the_sentence(shown, value, decimals, text):

@@ -6,9 +6,11 @@ import pytest
 import torch
 from chapter_files import ROOT
 
-from experiments import tokens_and_positions
+from experiments import block_since, tokens_and_positions
 from experiments.runs import read_runs, write_runs
 from vitedu.data.digits import digits
+from vitedu.transformer import Transformer
+from vitedu.vit import VisionTransformer
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,31 @@ def test_validation_images_have_judged_each_reading_at_each_rate():
         ]
         assert len(found) == 1
         assert 0.1 < found[0] <= 1
+
+
+def test_each_row_of_the_block_has_the_size_of_the_changes_it_names():
+    runs = read_runs(block_since.RESULT)
+    for task, network, config in (
+        ("digits", VisionTransformer, block_since.digits_config),
+        ("numerals", Transformer, block_since.numerals_config),
+    ):
+        rows = {
+            run["change"]: run["parameters"]
+            for run in runs
+            if run["task"] == task
+        }
+        assert rows == {
+            change: sum(
+                p.numel() for p in network(config(change)).parameters()
+            )
+            for change in rows
+        }
+
+
+def test_the_digits_that_are_read_with_all_changes_have_four_kv_heads():
+    """Chapter 22 says so beside its table."""
+    together = block_since.digits_config("all")
+    assert (together.num_kv_heads, together.parallel) == (4, False)
+    for change, row in block_since.IMAGE_CHANGES.items():
+        if change not in ("one kv head", "parallel"):
+            assert {k: getattr(together, k) for k in row} == row

@@ -104,6 +104,11 @@ def test_ledger_and_ladder_follow_the_chapters(book):
     assert ">a loop</a></p>" in text
     assert "<p>2.5e-16</p>" in text
 
+    large = claim("c", 14_464_000.0) | {"expected": 14_464_000.0}
+    nbformat.write(chapter(large), book / "one.ipynb")
+    build(book)
+    assert "14,464,000 s ± 0.25 s" in ledger(book)
+
     bounded = claim("b", 0.7) | {"at_least": 0.6, "baseline": 0.25}
     del bounded["expected"], bounded["tolerance"]
     nbformat.write(chapter(claim("a"), bounded), book / "one.ipynb")

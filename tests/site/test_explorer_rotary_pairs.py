@@ -27,7 +27,7 @@ def test_the_key_moves_all_hands_and_no_score(show):
     page = show(RotaryPairs(key=12, distance=5, content="drawn"))
     before = published(explorer_of(page))
     score, turned = curve(page), hands(page)
-    page.get_by_label("Key's place").fill("150")
+    page.get_by_label("Key's position").fill("150")
     expect_published(explorer_of(page), key=150)
     after = published(explorer_of(page))
     assert after["score"] == pytest.approx(before["score"], abs=1e-9)
@@ -40,7 +40,7 @@ def test_the_key_moves_all_hands_and_no_score(show):
 def test_the_mark_stands_on_the_curve_at_the_distance(show):
     page = show(RotaryPairs(distance=0))
     for distance in (0, 9, 64):
-        page.get_by_label("The query stands later by").fill(str(distance))
+        page.get_by_label("The query comes later by").fill(str(distance))
         expect_published(explorer_of(page), distance=distance)
         shown = published(explorer_of(page))
         assert shown["score"] == shown["curve"][distance]

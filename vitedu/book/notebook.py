@@ -162,7 +162,8 @@ def claim(
         baseline: A value outside the bounds or the tolerance.
         unit: Written after the number.
         seeds: Over how many seeds the number holds.
-        decimals: Digits after the point; None means four significant ones.
+        decimals: Digits after the point; None means as many as `number_text`
+            writes.
 
     Raises:
         AssertionError: In a build: `value` is not what is allowed, or no
@@ -190,13 +191,14 @@ def claim(
     value = _number("value", value)
     allowed = _allowed(expected, tolerance, at_least, at_most, baseline)
     if not _meets(value, allowed):
-        apart = f"{value:.6g}{unit} is not {_allowed_text(allowed, unit)}"
+        found = number_text(value, digits=6)
+        apart = f"{found}{unit} is not {_allowed_text(allowed, unit)}"
         if not is_live():
             raise AssertionError(f"claim {name!r}: {apart}")
         print(f"The claim {name!r} does not hold in this run: {apart}.")
         return
     shown = (
-        f"{value:,.{decimals}f}" if decimals is not None else f"{value:.4g}"
+        number_text(value) if decimals is None else f"{value:,.{decimals}f}"
     )
     shown += unit
     sentence = statement.replace("{value}", shown)
@@ -275,11 +277,11 @@ def _meets(value: float, allowed: dict[str, float]) -> bool:
 def _allowed_text(allowed: dict[str, float], unit: str = "") -> str:
     if "expected" in allowed:
         return (
-            f"{allowed['expected']:.6g}{unit} within "
-            f"{allowed['tolerance']:.3g}"
+            f"{number_text(allowed['expected'], digits=6)}{unit} within "
+            f"{number_text(allowed['tolerance'], digits=3)}"
         )
     return " and ".join(
-        f"{words} {allowed[key]:.6g}{unit}"
+        f"{words} {number_text(allowed[key], digits=6)}{unit}"
         for key, words in (("at_least", "at least"), ("at_most", "at most"))
         if key in allowed
     )
@@ -338,6 +340,24 @@ def rung(
     display(_Entry("rung", sentence, entry))
 
 
+def number_text(value: float, digits: int = 4) -> str:
+    """Write a number as a sentence of the book does.
+
+    Args:
+        value: The number; up to a quadrillion it takes no power of ten.
+        digits: How many significant digits a fraction gets. Those before the
+            point are written all.
+
+    >>> number_text(14_464.0), number_text(1234.5), number_text(2 / 3)
+    ('14,464', '1,234', '0.6667')
+    >>> number_text(9.3e-13), number_text(-1e30)
+    ('9.3e-13', '-1e+30')
+    """
+    if 10**digits - 0.5 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:,.{digits}g}"
+
+
 def _number(name: str, value: float) -> float:
     """Return a number, a tensor or an array of one among them, as a float."""
     try:
@@ -368,7 +388,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> "_Table":
     """Show rows as a table of the page.
 
     Columns of numbers are right aligned. What a cell holds is plain text;
-    floats are written with four significant digits.
+    floats are written as `number_text` does.
 
     Args:
         header: The names of the columns.
@@ -435,7 +455,7 @@ def _cell(value: Any) -> str:
     if not _is_number(value):
         return str(value)
     number = value.item() if hasattr(value, "item") else value
-    return f"{number:,.4g}" if isinstance(number, float) else f"{number:,}"
+    return number_text(number) if isinstance(number, float) else f"{number:,}"
 
 
 def _escaped(text: str) -> str:

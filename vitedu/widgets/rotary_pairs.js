@@ -1,49 +1,52 @@
-// Queries and keys that are turned by their places, pair by pair.
+// Queries and keys, rotated by position, pair by pair.
 
 const WORDS = {
-  label: "Rotary pairs: a query and a key, turned by their places",
-  key: "Key's place (the query moves along)",
-  distance: "The query stands later by",
+  label: "Rotary pairs: a query and a key, rotated by position",
+  key: "Key's position (the query moves along)",
+  distance: "The query comes later by",
   base: "Base",
   content: "Content",
   contents: {
     "the same": "query = key, all pairs alike", drawn: "drawn at random",
   },
   clocks: "Eight pairs, eight clocks",
-  clocksNote: "Above each, the radians it turns from one place to the next; "
-    + "below, what it adds to the score.",
+  clocksNote: "Above each, the radians it turns per position; below, what "
+    + "it adds to the score.",
   hands: "Dot: the query. Ring: the key.",
   clocksPicture: "Eight clocks with a hand of the query and one of the key. "
     + "The pairs add {parts} to the score.",
   curve: "The score at every distance",
-  curveNote: "Move the key: all hands turn, and this curve stays.",
-  across: "places between query and key",
+  curveNote: "Move the key: all hands turn, but this curve stays as it is.",
+  across: "positions between query and key",
   curvePicture: "The score over distances from 0 to 64; at {distance} it is "
     + "{score}.",
-  reading: "Key at place {key}, query at place {query}: the score is {score}, "
-    + "as at any two places {distance} apart. The fastest pair has turned "
-    + "{fastest}° between them, the slowest {slowest}°.",
+  reading: "Key at position {key}, query at position {query}: the score is "
+    + "{score}, as at any two positions {distance} apart. The fastest pair "
+    + "has turned {fastest}° between them, the slowest {slowest}°.",
 };
 
 // A tour: its numbers are computed.
 const TOUR = [
-  ["Query and key say the same and stand at the same place, {key}. Each pair "
-    + "of hands lies together, and the score is {score}.",
+  ["Query and key have the same content and the same position, {key}. The "
+    + "two hands of each pair coincide, and the score is {score}.",
   { distance: 0 }],
-  ["The query stands {distance} places later. The fastest pair has turned "
+  ["The query comes {distance} positions later. The fastest pair has turned "
     + "{fastest}°, the slowest {slowest}°. The score has fallen to {score}.",
   { distance: 5 }],
-  ["Now both stand much later, the key at place {key}. All hands have moved, "
-    + "and the score is {score} again: it knows the distance alone.",
+  ["Now both come much later, the key at position {key}. All hands have "
+    + "moved, and the score is {score} again: it depends only on the "
+    + "distance.",
   { key: 150, distance: 5 }],
   ["With a base of {base} the slow pairs turn faster, {slowest}° between "
-    + "query and key. Far places are easier to tell apart.",
+    + "query and key. Distant positions are easier to tell apart.",
   { distance: 40, base: 100 }],
   ["With {base}, the base of Llama 3, the slowest turns {slowest}° over the "
-    + "same {distance} places. It still works over a long text.",
+    + "same {distance} positions, so it still tells positions apart in a "
+    + "long text.",
   { distance: 40, base: 500_000 }],
-  ["Near is not always more. With drawn content the score at a distance of "
-    + "{distance} is {score}: what is asked decides.",
+  ["Nearer does not always mean a higher score. With random content the "
+    + "score at a distance of {distance} is {score}: it depends on the "
+    + "content, too.",
   { distance: 5, content: "drawn" }],
 ];
 

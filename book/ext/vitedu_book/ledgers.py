@@ -39,24 +39,32 @@ class Kind(NamedTuple):
     cells: Callable[[Entry], tuple[str, ...]]
 
 
+def _text(value: float, digits: int = 6) -> str:
+    """Write a number without a power of ten, as `notebook.claim` does."""
+    if 10**digits - 0.5 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:,.{digits}g}"
+
+
 def _claim_cells(claim: Entry) -> tuple[str, ...]:
     unit = claim["unit"]
     if "expected" in claim:
         allowed = (
-            f"{claim['expected']:.6g}{unit} ± {claim['tolerance']:.3g}{unit}"
+            f"{_text(claim['expected'])}{unit} ± "
+            f"{_text(claim['tolerance'], digits=3)}{unit}"
         )
     else:
         allowed = ", ".join(
-            f"{words} {claim[key]:.6g}{unit}"
+            f"{words} {_text(claim[key])}{unit}"
             for key, words in (("at_least", "≥"), ("at_most", "≤"))
             if key in claim
         )
     baseline = claim.get("baseline")
     return (
         claim["statement"],
-        f"{claim['value']:.6g}{unit}",
+        f"{_text(claim['value'])}{unit}",
         allowed,
-        "" if baseline is None else f"{baseline:.6g}{unit}",
+        "" if baseline is None else f"{_text(baseline)}{unit}",
         str(claim["seeds"]),
     )
 

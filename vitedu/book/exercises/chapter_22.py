@@ -1,4 +1,4 @@
-"""The exercises of chapter 22, the block since 2021."""
+"""The exercises of chapter 22, the modern block."""
 
 import torch
 from torch import Tensor
@@ -9,19 +9,19 @@ from vitedu.book.grading import FunctionExercise, NumberExercise
 # KiB of the cache for one word: 80 blocks, 8 of 64 heads, of width 128, half.
 cache_of_a_word = NumberExercise(
     "22.1",
-    "KiB of the cache a word",
+    "KiB of cache per word",
     hints=(
-        "What does a block keep of a word? A key and a value for each head "
-        "of keys and values.",
-        "So 2 × 8 × 128 numbers in each of 80 blocks.",
+        "What does a block keep of a word? A key and a value for each KV "
+        "head.",
+        "That is 2 × 8 × 128 numbers in each of 80 blocks.",
         "In half precision each number takes two bytes; a KiB has 1,024.",
     ),
     right=320,
     why="2 × 8 × 128 numbers in 80 blocks, of two bytes each: 327,680 bytes.",
     wrong={
-        2560: "that is with keys and values for all 64 heads; 8 are kept.",
-        160: "keys or values alone are half of it, or a byte a number.",
-        640: "a number in half precision has two bytes, not four.",
+        2560: "that would be keys and values for all 64 heads; 8 are kept.",
+        160: "only half: keys alone, values alone, or one byte per number.",
+        640: "in half precision a number has two bytes, not four.",
         4: "that is one block; there are 80.",
         327_680: "these are bytes; a KiB has 1,024.",
         327.68: "a KiB has 1,024 bytes, not 1,000.",
@@ -39,7 +39,7 @@ def _grouped(
     order: str = "groups",
     scale: float | None = None,
 ) -> Tensor:
-    """Attention of grouped queries, with one thing done otherwise."""
+    """Grouped-query attention, with one thing done differently."""
     heads, shared = q.shape[1], k.shape[1]
     which = torch.arange(heads)
     which = which % shared if order == "in turn" else which * shared // heads
@@ -71,27 +71,29 @@ def _make_grouped_attention() -> FunctionExercise:
         "22.2",
         "grouped attention",
         hints=(
-            "How many heads of queries share a head of keys? Divide.",
-            "Heads 0, 1, ... of the first group share head 0, those of the "
-            "next group head 1.",
+            "How many query heads share one KV head? Divide.",
+            "Query heads 0, 1, ... of the first group share KV head 0, those "
+            "of the next group KV head 1.",
             "`k.repeat_interleave(group, dim=1)` repeats each head in place.",
         ),
         right=_grouped,
         wrong={
-            "the heads come in groups: 0, 0, 1, 1, and not 0, 1, 0, 1. That "
-            "is repeat_interleave, not repeat.": other(order="in turn"),
-            "the keys are shared in groups, and the values in another "
+            "the heads come in groups: 0, 0, 1, 1, not 0, 1, 0, 1. That is "
+            "repeat_interleave, not repeat.": other(order="in turn"),
+            "the keys are shared in groups, but the values in a different "
             "order.": other(order="values in turn"),
-            "all heads share head 0 of keys and values; each group has its "
-            "own.": other(order="first"),
-            "the heads of keys and values are averaged; each group has its "
-            "own.": other(order="mean"),
+            "all query heads share KV head 0; each group has its own.": (
+                other(order="first")
+            ),
+            "the KV heads are averaged; each group has its own.": (
+                other(order="mean")
+            ),
             "the scores are not divided by √head_dim.": other(scale=1.0),
         },
         cases={
-            "6 heads, 2 of keys": inputs(6, 2),
-            "4 heads, 1 of keys": inputs(4, 1),
-            "4 heads, 4 of keys": inputs(4, 4),
+            "6 query heads, 2 KV heads": inputs(6, 2),
+            "4 query heads, 1 KV head": inputs(4, 1),
+            "4 query heads, 4 KV heads": inputs(4, 4),
         },
     )
 
@@ -103,7 +105,7 @@ grouped_attention = _make_grouped_attention()
 def _turned(
     x: Tensor, cached: int, *, start: int | None = None, how: str = "halves"
 ) -> Tensor:
-    """Turn new tokens by their places, with one thing done otherwise."""
+    """Rotate new tokens by position, with one thing done differently."""
     half = x.shape[-1] // 2
     speeds = 10_000.0 ** (-torch.arange(half, dtype=x.dtype) / half)
     start = cached if start is None else start
@@ -133,26 +135,26 @@ def _make_turn_new() -> FunctionExercise:
 
     return FunctionExercise(
         "22.3",
-        "turns of new tokens",
+        "rotation of new tokens",
         hints=(
-            "At which place does the first new token stand?",
+            "What is the position of the first new token?",
             "The cache holds tokens 0 to cached − 1.",
-            "The places are cached, cached + 1, and so on.",
+            "The positions are cached, cached + 1, and so on.",
         ),
         right=_turned,
         wrong={
-            "the new tokens are turned as if they stood at the beginning.": (
+            "the new tokens are rotated as if the text began with them.": (
                 lambda x, cached: _turned(x, cached, start=0)
             ),
-            "the first new token stands at place `cached`, not one "
+            "the first new token has position `cached`, not one "
             "later.": lambda x, cached: _turned(x, cached + 1),
-            "the first new token stands at place `cached`, not one "
+            "the first new token has position `cached`, not one "
             "earlier.": lambda x, cached: _turned(x, max(0, cached - 1)),
-            "all new tokens are turned alike; each has a place of its "
-            "own.": lambda x, cached: _turned(x, cached, how="one place"),
-            "they turn backwards; the keys in the cache turned "
+            "all new tokens are rotated alike; each has its own "
+            "position.": lambda x, cached: _turned(x, cached, how="one place"),
+            "they rotate backwards; the keys in the cache were rotated "
             "forwards.": lambda x, cached: _turned(x, cached, how="back"),
-            "neighbours are paired here, and halves in the cache.": (
+            "neighbours are paired here, but halves in the cache.": (
                 lambda x, cached: _turned(x, cached, how="neighbours")
             ),
         },
