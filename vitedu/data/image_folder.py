@@ -72,6 +72,7 @@ class ImageFolder(Dataset):
                 f"folder must hold folders named after {wanted}, got {folder} "
                 f"with {found}"
             )
+        self.image_size = image_size
         self.prepare = _prepare(image_size, augment, normalisation)
         self.samples = []
         for name in found:
@@ -95,7 +96,7 @@ class ImageFolder(Dataset):
         self, index: int
     ) -> tuple[Float[Tensor, "3 height width"], int]:
         path, number = self.samples[index]
-        return self.prepare(read_image(path)), number
+        return self.prepare(read_image(path, self.image_size)), number
 
 
 def train_and_validation(
