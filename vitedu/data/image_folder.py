@@ -16,7 +16,7 @@ from vitedu.data.augmentation import augmentation
 from vitedu.data.normalisation import ORIGINAL_VIT, Normalisation
 from vitedu.data.photographs import preprocess, read_image
 
-_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 
 
 class ImageFolder(Dataset):
@@ -79,11 +79,11 @@ class ImageFolder(Dataset):
             paths = sorted(
                 path
                 for path in (folder / name).rglob("*")
-                if path.suffix.lower() in _SUFFIXES and path.name[0] != "."
+                if path.suffix.lower() in SUFFIXES and path.name[0] != "."
             )
             if not paths:
                 raise ValueError(
-                    f"folder must hold pictures ({', '.join(_SUFFIXES)}) of "
+                    f"folder must hold pictures ({', '.join(SUFFIXES)}) of "
                     f"each class, got none in {folder / name}"
                 )
             number = self.classes.index(name)
