@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 import torch
 from helpers import assert_all_close, draw
+from safetensors.torch import load_file, save_file
 
 from vitedu.analysis.attention_maps import (
     attention_distance,
@@ -98,6 +99,20 @@ def test_the_last_layer_stands_in_front():
     a, b, c = (0.3 * eye + 0.7 * x.mean(dim=1) for x in maps)
     found = attention_rollout(maps, residual=0.3)
     assert_all_close((found,), (c @ b @ a,))
+
+
+@pytest.mark.parametrize("shuffle", [sorted, reversed, list])
+@pytest.mark.parametrize("name", ["blocks.{}.attn", "vit16.layer{}", "{}"])
+def test_maps_of_a_file_are_put_in_order(tmp_path, name, shuffle):
+    """safetensors lists names by the alphabet, and 10 comes before 2 there."""
+    maps = [random_weights(1, 5, seed=i) for i in range(13)]
+    named = {name.format(i): maps[i].contiguous() for i in range(13)}
+    save_file(named, tmp_path / "maps.safetensors")
+    again = load_file(tmp_path / "maps.safetensors")
+    again = {key: again[key] for key in shuffle(list(again))}
+    assert list(again) != list(named)
+    found = attention_rollout(again)
+    assert torch.equal(found, attention_rollout(maps))
 
 
 @pytest.mark.parametrize("fusion", ["max", "min"])

@@ -11,6 +11,7 @@ import sys
 import nbformat
 import pytest
 from chapter_files import CHAPTERS
+from nbclient import NotebookClient
 
 from tools import assignment, editions, grade
 
@@ -130,6 +131,31 @@ def in_kernels(monkeypatch, root):
     )
 
 
+# What a student's own Jupyter may have written into a notebook.
+ELSEWHERE = {
+    "missing": {"kernelspec": {"name": "conda-env", "display_name": "mine"}},
+    "none": {},
+    "R": {
+        "kernelspec": {"name": "ir", "display_name": "R", "language": "R"},
+        "language_info": {"name": "R", "mimetype": "text/x-r-source"},
+    },
+}
+
+
+@pytest.mark.parametrize("metadata", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_notebook_runs_in_the_kernel_of_the_book(tmp_path, metadata):
+    cells = [nbformat.v4.new_code_cell("import sys; print(sys.executable)")]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    nbformat.write(notebook, tmp_path / "anna.ipynb")
+    before = (tmp_path / "anna.ipynb").read_bytes()
+    grade._in_our_kernel(tmp_path / "anna.ipynb", tmp_path / "copy.ipynb")
+    assert (tmp_path / "anna.ipynb").read_bytes() == before
+    copy = nbformat.read(tmp_path / "copy.ipynb", as_version=4)
+    nbformat.validate(copy)
+    NotebookClient(copy).execute()
+    assert copy.cells[0].outputs[0].text.strip() == sys.executable
+
+
 @pytest.mark.soak
 @pytest.mark.usefixtures("in_kernels")
 def test_otter_gives_the_points(tmp_path):
@@ -143,6 +169,11 @@ def test_otter_gives_the_points(tmp_path):
         "ben": submission({"5-1": "my_answer = 3 * 512**2"}),
         "cleo": editions.student(NOTEBOOKS[NAME]),
     }
+    for name, kernel in (("anna", "missing"), ("ben", "R"), ("cleo", "none")):
+        metadata = notebooks[name].metadata
+        for key in ("kernelspec", "language_info"):
+            metadata.pop(key, None)
+        metadata.update(ELSEWHERE[kernel])
     for name, notebook in notebooks.items():
         nbformat.write(notebook, tmp_path / f"submissions/{name}.ipynb")
     grade.main(str(tmp_path))
@@ -170,8 +201,12 @@ def test_otter_gives_the_points(tmp_path):
 def test_the_progress_file_counts_without_otter(tmp_path):
     (tmp_path / "exercises-done.json").write_text("{}")
     handed_in = submission({"5-1": "my_answer = 3 * 512**2"})
+    handed_in.metadata.update(ELSEWHERE["missing"])
     nbformat.write(handed_in, tmp_path / "ben.ipynb")
-    command = "nbconvert --execute --allow-errors --to html ben.ipynb"
+    command = (
+        "nbconvert --execute --ExecutePreprocessor.kernel_name=python3 "
+        "--allow-errors --to html ben.ipynb"
+    )
     subprocess.run(
         [sys.executable, "-m", *command.split()],
         cwd=tmp_path,
@@ -193,7 +228,19 @@ def test_a_grader_that_dies_without_a_word_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(grade, "_otter", dies)
     for name in ("tests", "submissions"):
         (tmp_path / name).mkdir()
-    (tmp_path / "submissions" / "anna.ipynb").touch()
+    (tmp_path / "submissions" / "anna.ipynb").write_text("{}")
     [row] = grade.grade(tmp_path)
     assert row["points"] == ""
     assert row["notes"] == "could not be graded: otter stopped with -9"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"metadata": 3}', "\xff"])
+def test_what_is_no_notebook_is_reported(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(grade, "_otter", lambda *_: None)
+    for name in ("tests", "submissions"):
+        (tmp_path / name).mkdir()
+    path = tmp_path / "submissions" / "anna.ipynb"
+    path.write_text(text, encoding="latin-1")
+    [row] = grade.grade(tmp_path)
+    assert row["points"] == ""
+    assert row["notes"].startswith("could not be graded: ")

@@ -10,7 +10,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from vitedu.book import misreadings, reach
 from vitedu.book.exercises import (
     chapter_01,
     chapter_02,
@@ -59,21 +58,21 @@ def turned(rows, angles):
     return new
 
 
-@answer_to(chapter_02.move, "`steps` were taken from radians to degrees")
+@answer_to(chapter_02.move, "for `steps` converted from radians to degrees")
 def turns_by_degrees(rows, steps):
     d_model = rows.shape[-1]
     i = torch.arange(0, d_model, 2, dtype=rows.dtype)
     return turned(rows, torch.rad2deg(steps / 10_000 ** (i / d_model)))
 
 
-@answer_to(chapter_02.move, "on axis 1 only 0 and 1 are right")
+@answer_to(chapter_02.move, "on axis 1, only positions 0 and 1 are right")
 def turns_only_the_first_pair(rows, steps):
     angles = torch.zeros(rows.shape[-1] // 2, dtype=rows.dtype)
     angles[0] = steps
     return turned(rows, angles)
 
 
-@answer_to(chapter_03.attention, "`q` were 1.483 times as large")
+@answer_to(chapter_03.attention, "for a `q` 1.483 times as large")
 def scales_by_the_length(q, k, v, mask=None):
     scores = q @ k.mT / math.sqrt(q.shape[-2])
     if mask is not None:
@@ -111,7 +110,7 @@ def hides_the_first_pad_id_only(tokens, pad_id):
     return (past & real).expand(len(tokens), 1, length, length)
 
 
-@answer_to(chapter_04.decoder_mask, "`pad_id` were 0, not 9")
+@answer_to(chapter_04.decoder_mask, "for `pad_id` = 0, not 9")
 def looks_for_padding_by_zero(tokens, pad_id):
     length = tokens.shape[1]
     past = torch.ones(length, length).tril().bool()
@@ -119,7 +118,7 @@ def looks_for_padding_by_zero(tokens, pad_id):
 
 
 @answer_to(
-    chapter_05.multi_head, "`w_qkv` had its thirds on axis 1 in the order"
+    chapter_05.multi_head, "for `w_qkv` with its thirds on axis 1 in the order"
 )
 def reads_keys_as_values(x, w_qkv, w_o, num_heads):
     batch, num_tokens, d_model = x.shape
@@ -141,7 +140,7 @@ def shifts_before_the_gain(x, gain, shift):
     return (centred / (variance + 1e-6).sqrt() + shift) * gain
 
 
-@answer_to(chapter_06.each_token_alone, "`shift` were 0")
+@answer_to(chapter_06.each_token_alone, "for `shift` = 0")
 def forgets_the_shift(x, gain, shift):
     centred = x - x.mean(dim=2, keepdim=True)
     variance = centred.square().mean(dim=2, keepdim=True)
@@ -153,7 +152,7 @@ def forgets_an_axis_of_the_count(out, real):
     return (out * real[..., None]).sum(dim=1) / real.sum(dim=1)
 
 
-@answer_to(chapter_08.two_memories, "`context` were `memory`")
+@answer_to(chapter_08.two_memories, "with `memory` in place of `context`")
 def looks_twice_into_memory(
     x, memory, context, look_back, look_across, look_aside, network, norms
 ):
@@ -163,7 +162,7 @@ def looks_twice_into_memory(
     return y + network(norms[3](y))
 
 
-@answer_to(chapter_08.two_memories, "`norms[3]` returned what it gets")
+@answer_to(chapter_08.two_memories, "with `norms[3]` returning its input")
 def feeds_the_memory_to_the_network(
     x, memory, context, look_back, look_across, look_aside, network, norms
 ):
@@ -181,7 +180,7 @@ def forgets_the_minus(logits, labels, pad_id):
     return (chosen * real).sum() / real.sum()
 
 
-@answer_to(chapter_10.chances_to_draw, "`top_k` were 2, not 3")
+@answer_to(chapter_10.chances_to_draw, "for `top_k` = 2, not 3")
 def loses_the_last_of_the_best(log_probs, temperature, top_k):
     scores = log_probs / temperature
     least = scores.topk(top_k).values[:, -1:]
@@ -219,7 +218,7 @@ def searched(table, begin, end, max_len, beam_size, rank, *, keep_wide):
 
 @answer_to(
     chapter_10.best_sentence,
-    "of the 7 places on axis 0 only 5 and 6 are right",
+    "of the 7 positions on axis 0, only positions 5 and 6 are right",
 )
 def takes_the_worst(table, begin, end, max_len, beam_size):
     best = searched(
@@ -256,14 +255,15 @@ def puts_the_colours_before_the_pixels(matrix, num_channels, patch_size):
 
 
 @answer_to(
-    chapter_12.entering_tokens, "of the 6 places on axis 1 only 0 is right"
+    chapter_12.entering_tokens,
+    "of the 6 positions on axis 1, only position 0 is right",
 )
 def adds_the_class_token_to_all(patches, class_token, positions):
     tokens = F.pad(patches, (0, 0, 1, 0)) + class_token
     return tokens + positions[: tokens.shape[1]]
 
 
-@answer_to(chapter_13.forward_pass, "`blocks` were in the other order")
+@answer_to(chapter_13.forward_pass, "with `blocks` in reverse order")
 def runs_the_blocks_backwards(
     patches, cls_token, positions, blocks, norm, head
 ):
@@ -293,7 +293,7 @@ def pair_of(patch_size):
     return patch_size if isinstance(patch_size, tuple) else (patch_size,) * 2
 
 
-@answer_to(chapter_14.cut_patches, "axes 2 and 3 of `images` were exchanged")
+@answer_to(chapter_14.cut_patches, "for `images` with axes 2 and 3 exchanged")
 def reads_height_as_width(images, patch_size):
     p1, p2 = pair_of(patch_size)
     windows = images.mT.unfold(2, p1, p1).unfold(3, p2, p2)
@@ -364,7 +364,7 @@ def stays_in_the_logarithm(sizes, accuracies, wanted):
     return torch.tensor(math.inf)
 
 
-@answer_to(chapter_17.some_of_each, "`order` ran backwards")
+@answer_to(chapter_17.some_of_each, "for `order` reversed")
 def takes_the_last_in_order(labels, shots, order):
     return (
         torch.cat(
@@ -391,14 +391,6 @@ def overflows(out_a, log_a, out_b, log_b):
 def shares_out_over_the_queries(out_a, log_a, out_b, log_b):
     a, b = torch.stack([log_a, log_b]).softmax(dim=1)
     return a * out_a + b * out_b
-
-
-@pytest.fixture(autouse=True)
-def all_the_time_it_takes(monkeypatch):
-    """Let no busy machine cut the looks short."""
-    for module in (misreadings, reach):
-        monkeypatch.setattr(module, "QUICK_SECONDS", 60)
-    monkeypatch.setattr(misreadings, "_MOST_SECONDS", 60)
 
 
 @pytest.mark.parametrize(("exercise", "answer", "said"), FRESH)

@@ -58,14 +58,14 @@ def test_pictures_to_train_on_vary(folder, strength):
         folder, 8, augment=strength, normalisation=IMAGENET
     )
     vary = augmentation(8, strength, normalisation=IMAGENET)
-    prepared = preprocess(read_image(path), 8, normalisation=IMAGENET)
+    prepared = preprocess(read_image(path, 8), 8, normalisation=IMAGENET)
     for part in (train, val):
         part.samples = [(path, 0)]
     torch.manual_seed(0)
     first, again = train[0][0], train[0][0]
     assert not torch.equal(first, again)
     torch.manual_seed(0)
-    assert torch.equal(vary(read_image(path)), first)
+    assert torch.equal(vary(read_image(path, 8)), first)
     assert torch.equal(val[0][0], prepared)
 
 

@@ -1,5 +1,9 @@
 """Photographs, and the way from any image to a model's input."""
 
+import io
+import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from helpers import assert_all_close
-from PIL import Image
+from PIL import Image, ImageOps
 from sklearn.datasets import load_sample_image
 
 from vitedu.data import photographs
@@ -17,6 +21,7 @@ from vitedu.data.photographs import (
     Normalisation,
     photograph,
     preprocess,
+    read_image,
     rgb_pixels,
 )
 
@@ -147,3 +152,123 @@ def test_a_turned_photograph_is_turned_back():
     assert pixels.shape == (3, 5, 3)
     assert pixels[0, 0, 2] == 1
     assert pixels.sum() == 1
+
+
+PHOTO = Image.fromarray(
+    (CHINA[:, 200:216, 300:324] * 255).byte().permute(1, 2, 0).numpy()
+)
+
+
+@pytest.mark.parametrize("kind", ["jpg", "png", "webp"])
+@pytest.mark.parametrize("note", [*range(1, 9), 0, 9, 2**16 - 1])
+def test_a_camera_says_how_to_turn_a_picture(tmp_path, kind, note):
+    exif = Image.Exif()
+    exif[274] = note
+    path = tmp_path / f"photo.{kind}"
+    PHOTO.save(path, exif=exif)
+    with Image.open(path) as image:
+        expected = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+    assert expected.shape == ((24, 16, 3) if 5 <= note <= 8 else (16, 24, 3))
+    found = (read_image(path) * 255).round().byte().permute(1, 2, 0)
+    assert np.array_equal(found, expected)
+
+
+TURN = (274, 3, 1, struct.pack("<HH", 6, 0))
+BEHIND = struct.pack("<I", 8 + 2 + 24 + 4)
+
+
+def with_exif(path, *notes, tail=b"", cut=None):
+    """Write a whole JPEG whose EXIF holds notes, and perhaps breaks off."""
+    file = io.BytesIO()
+    PHOTO.save(file, "JPEG")
+    body = struct.pack("<H", len(notes))
+    body += b"".join(struct.pack("<HHI4s", *note) for note in notes)
+    exif = b"Exif\0\0II*\0\x08\0\0\0" + body + bytes(4) + tail
+    exif = exif[:cut]
+    part = b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif
+    path.write_bytes(file.getvalue()[:2] + part + file.getvalue()[2:])
+
+
+@pytest.mark.parametrize(
+    ("note", "tail"),
+    [
+        ((282, 10, 1, BEHIND), struct.pack("<ii", -1, 0)),
+        ((272, 5, 1, BEHIND), bytes(8)),
+        ((282, 2, 1, b"1\0\0\0"), b""),
+    ],
+)
+def test_other_notes_of_a_camera_are_left_alone(tmp_path, note, tail):
+    path = tmp_path / "photo.jpg"
+    with_exif(path, TURN, note, tail=tail)
+    assert read_image(path).shape == (3, 24, 16)
+
+
+@pytest.mark.parametrize("cut", [6, 9, 14, 16, 20, 27])
+@pytest.mark.filterwarnings("error")
+def test_notes_that_break_off_turn_nothing(tmp_path, cut):
+    path = tmp_path / "photo.jpg"
+    with_exif(path, TURN, cut=cut)
+    assert read_image(path).shape == (3, 16, 24)
+
+
+@pytest.mark.parametrize(
+    "note", [(274, 2, 2, b"6\0\0\0"), (274, 7, 4, b"\6\0\0\0")]
+)
+def test_a_note_of_another_kind_turns_nothing(tmp_path, note):
+    path = tmp_path / "photo.jpg"
+    with_exif(path, note)
+    assert read_image(path).shape == (3, 16, 24)
+
+
+@pytest.mark.parametrize("kind", ["jpg", "png", "webp", "gif"])
+@pytest.mark.parametrize("size", [(640, 427), (2560, 1708), (1200, 2400)])
+def test_a_large_picture_is_reduced_and_looks_the_same(tmp_path, kind, size):
+    path = tmp_path / f"large.{kind}"
+    photo = Image.fromarray((CHINA * 255).byte().permute(1, 2, 0).numpy())
+    photo.resize(size, Image.Resampling.BICUBIC).save(path)
+    found, whole = read_image(path, 64), read_image(path)
+    assert 256 <= min(found.shape[1:]) < 512
+    assert whole.shape[1:] == size[::-1]
+    images = [preprocess(x, 64, normalisation=RAW) for x in (found, whole)]
+    assert_all_close(images[:1], images[1:], 3 / 255)
+    assert (images[0] - images[1]).abs().mean() < 0.2 / 255
+
+
+def test_what_is_transparent_is_white_in_a_reduced_picture_too(tmp_path):
+    pixels = np.zeros((800, 800, 4), np.uint8)
+    pixels[:400] = 255, 0, 0, 255
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    found = read_image(tmp_path / "a.png", 10)
+    assert found.shape == (3, 40, 40)
+    assert found[:, 0, 0].tolist() == [1, 0, 0]
+    assert found[:, -1, 0].tolist() == [1, 1, 1]
+    # Between them there is no dark seam.
+    assert found[0].min() == 1
+
+
+PEAK = """
+import resource, sys
+from vitedu.data.image_folder import ImageFolder
+data = ImageFolder(sys.argv[1], 8)
+data[0]
+start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+data[1]
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - start) // 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts in kilobytes")
+@pytest.mark.parametrize(("kind", "most"), [("jpg", 60), ("png", 200)])
+def test_a_large_picture_takes_little_memory(tmp_path, kind, most):
+    """As floating-point numbers its pixels would take 432 megabytes."""
+    (tmp_path / "class").mkdir()
+    PHOTO.save(tmp_path / "class" / f"a.{kind}")
+    large = tmp_path / "class" / f"b.{kind}"
+    Image.new("RGB", (6000, 6000)).save(large)
+    found = subprocess.run(
+        [sys.executable, "-c", PEAK, tmp_path],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert int(found.stdout) < most

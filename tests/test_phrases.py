@@ -5,9 +5,12 @@ import json
 import re
 
 import pytest
+import torch
 from chapter_files import ROOT
 
-from vitedu.book.grading import Hints, Verdict
+from vitedu.book import misreadings
+from vitedu.book.comparing import named_sizes
+from vitedu.book.grading import Hints, Verdict, judge_function
 from vitedu.book.notebook import _Entry, table
 from vitedu.book.outputs import lines_in, shown_in
 from vitedu.book.phrases import Phrases, phrases_of
@@ -22,7 +25,7 @@ SAY = Phrases(
         "a long title of a figure": "一幅图的长标题",
         "{case}: {message}": "{case}：{message}",
         "`{name}` is missing on axis {1}.": "轴 {1} 上缺 `{name}`。",
-        "{what} were {other}": "{what} 是 {other}",
+        "{what} is {other}": "{what} 就是 {other}",
         "it passes all of {cases}.": "全部通过：{cases}。",
         "it stops: {error}": "中断了：{error}",
         "Right:": "正确：",
@@ -42,7 +45,7 @@ SAY = Phrases(
         ("3 of 1,024 are right.", "1,024 个里有 3 个对。"),
         ("  loss\t", "  损失\t"),
         ("no mask: `q` is missing on axis 2.", "没有掩码：轴 2 上缺 `q`。"),
-        ("`q` were `k`", "`q` 是 `k`"),
+        ("`q` is `k`", "`q` 就是 `k`"),
         (
             "it passes all of no mask, two heads.",
             "全部通过：没有掩码、两个头。",
@@ -57,7 +60,7 @@ SAY = Phrases(
             "中断了：mat1 and mat2 shapes differ",
         ),
         # Words that are no phrase make no sentence.
-        ("`q` were sorted on one axis", "`q` were sorted on one axis"),
+        ("`q` is sorted on one axis", "`q` is sorted on one axis"),
         ("some case: some message", "some case: some message"),
         ("12", "12"),
         ("", ""),
@@ -134,6 +137,72 @@ def test_printed_lines_are_said_one_by_one():
         "损失\n没有掩码\n\n x = 1\n"
     )
     assert shown_in({"text/plain": "loss"}, SAY) == {"text/plain": "损失"}
+
+
+X = torch.linspace(-1, 1, 48).view(4, 12)
+INPUTS = {
+    "x": X,
+    "order": torch.arange(6),
+    "mask": X > 0,
+    "parts": [torch.sin, torch.cos],
+    "f": torch.tanh,
+    "k": 3,
+    "y": X + 1,
+}
+
+
+def test_each_reading_of_an_input_is_said_in_chinese():
+    """A learner who reads Chinese is told what the result would be right for.
+
+    Each other input in turn is what a wrong function has taken.
+    """
+    say, told = phrases_of("zh"), set()
+    inputs, names = tuple(INPUTS.values()), tuple(INPUTS)
+    sizes = named_sizes(inputs, names)
+    for said, _ in misreadings._other_inputs(inputs, names, sizes):
+        english = f"your result is exactly {misreadings._told(said, sizes)}"
+        code = r"`[^`]*`|True|False|argsort"
+        assert not re.search("[a-z]{2}", re.sub(code, "", say(english))), said
+        told.add(re.sub(r"`[^`]*`|\d[\d.]*", "", said))
+    assert not say.missed
+    assert len(told) > 50
+
+
+def weights(q, k):
+    return (q @ k.mT).softmax(dim=-1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "english", "chinese"),
+    [
+        (
+            lambda q, k: weights(q, k**2),
+            "your result is exactly what the right function returns for `k` "
+            "squared.",
+            "你的结果恰好等于正确函数在`k` 换成它的平方时返回的结果。",
+        ),
+        (
+            lambda q, k: weights(q, k * 2),
+            "what the right function returns for a `q` twice as large.",
+            "在`q` 变为两倍时",
+        ),
+        (
+            lambda q, k: weights(q, k).pow(1 + (torch.arange(4) == 2))[:, :],
+            "of the 4 positions on axis 1, only position 2 is wrong",
+            "轴 1 上有 4 个位置，只有位置 2 是错的",
+        ),
+        (
+            lambda q, k: weights(q, k).pow(1 + (torch.arange(4) != 2))[:, :],
+            "only position 2 is right; at the others, every number is the sq",
+            "只有位置 2 是对的；其余位置上，每个数都是应有值的平方。",
+        ),
+    ],
+)
+def test_a_check_says_what_it_means(wrong, english, chinese):
+    case = {"three heads": (X, X + X.flip(1) / 3)}
+    message = judge_function(wrong, weights, {}, case).message
+    assert english in message
+    assert chinese in phrases_of("zh")(message)
 
 
 def test_every_table_of_the_book_can_be_read():

@@ -1,12 +1,14 @@
 """What a reader is told about a wrong result that nobody foresaw."""
 
 import math
+import time
 
 import pytest
 import torch
 
 from vitedu.attention import scaled_dot_product_attention
 from vitedu.book.grading import judge_function
+from vitedu.book.misreadings import misread_input
 from vitedu.masks import causal_mask
 
 PEN = torch.Generator().manual_seed(0)
@@ -67,7 +69,7 @@ AHEAD[..., 1, 3] = True
         (lambda y: y * 1.001 - 1e-3, "the numbers are nearly right"),
         (
             lambda y: torch.cat([y[:, :, :3], y[:, :, 3:] ** 3], 2),
-            "of the 5 places on axis 2 only 3 and 4 are wrong.",
+            "of the 5 positions on axis 2, only positions 3 and 4 are wrong.",
         ),
         (lambda y: y.transpose(1, 2), "The numbers are right; axes are"),
         (lambda y: y.flatten(1, 2), "The numbers are right; reshape them."),
@@ -141,7 +143,9 @@ def test_whole_numbers_and_truths_are_described():
     assert "axis 0 runs backwards" in told(
         lambda x: x.flip(0), lambda x: x, (count,)
     )
-    assert "`x` were" not in told(lambda x: x > 5, lambda x: x > 3, (count,))
+    assert "right function returns" not in told(
+        lambda x: x > 5, lambda x: x > 3, (count,)
+    )
     assert "False and True, are exchanged" in told(
         lambda x: x <= 3, lambda x: x > 3, (count,)
     )
@@ -165,3 +169,30 @@ def test_a_saturated_softmax_is_no_reason_to_call_a_look_wrong():
 
     message = told(lambda x, y: right(x, y).sin() + x, right, (Q, K))
     assert "should not" not in message
+
+
+def test_a_slow_machine_is_told_the_same():
+    """Work of the processor is put into the right function, as on such one."""
+
+    def slow(k, x):
+        start = time.thread_time()
+        while time.thread_time() - start < 0.11:
+            pass
+        return (x + k).sin()
+
+    message = told(lambda k, x: slow(k + 1, x), slow, (3, Q))
+    assert "right function returns for `k` = 4, not 3" in message
+
+
+def test_no_more_inputs_are_tried_than_there_is_time_for():
+    calls = []
+
+    def right(*numbers):
+        calls.append(numbers)
+        return torch.tensor(numbers).double().cumsum(0).sin()
+
+    many = tuple(range(2, 42))
+    names = tuple(f"n{n}" for n in many)
+    wrong = torch.rand(40, generator=PEN)
+    assert misread_input(wrong, right, many, names) == ""
+    assert len(calls) == 500

@@ -224,6 +224,8 @@ def test_padding_changes_nothing(changes):
     assert_all_close((model.encode_captions(IDS),), (alone,))
     longer = F.pad(IDS, (0, 3))
     assert_all_close((model.encode_captions(longer),), (alone,))
+    with refuses(ValueError, "ids must have its padding, 0, behind the"):
+        model.encode_captions(F.pad(IDS, (1, 2)))
 
 
 @pytest.mark.parametrize("bias", [None, -3.0])

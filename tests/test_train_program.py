@@ -1,6 +1,7 @@
 """The program ``python -m vitedu.train``, in one process."""
 
 import json
+import re
 import runpy
 import sys
 from dataclasses import asdict
@@ -380,6 +381,123 @@ def test_it_says_what_is_wrong(capsys, tmp_path, machine):
     assert refused(capsys, "--learning-rate", "nan").startswith(
         "error: learning_rate must be finite"
     )
+
+
+HEAD_ALONE = ["--folder", "F", "--pretrained", "S", "--image-size", "8"]
+
+
+def files_of(tmp_path):
+    """Make a file, and other ways to name it."""
+    path = tmp_path / "model.safetensors"
+    path.touch()
+    (tmp_path / "link").symlink_to(path)
+    (tmp_path / "twin").hardlink_to(path)
+    (tmp_path / "new").symlink_to(tmp_path / "none")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("--out T", "out must be a file or a free name, got T"),
+        ("--checkpoint T", "checkpoint must be a file or a free name, got T"),
+        ("--out T/no/a", "out must lie in a folder that exists, got T/no/a"),
+        ("--out T/link/a", "out must lie in a folder that exists, got T/link"),
+        (f"--out T/{'x' * 255}", "out must lie in a folder that can be wr"),
+        ("--out /proc/a", "out must lie in a folder that can be written to"),
+        ("--checkpoint /proc/a", "checkpoint must lie in a folder that can"),
+        ("--out F/red/1.png", "out must not be a picture, got F/red/1.png"),
+        ("--out S", "out must be another file than pretrained, got S and S"),
+        ("--checkpoint T/../pictures/../trained.safetensors", "checkpoint mu"),
+        *(
+            (
+                f"--checkpoint {one} --out {other}",
+                "out must be another file than checkpoint, got "
+                f"{other} and {one}",
+            )
+            for one, other in [
+                ("T/model.safetensors", "T/model.safetensors"),
+                ("T/model.safetensors", "T/../T/model.safetensors"),
+                ("T/link", "T/model.safetensors"),
+                ("T/model.safetensors", "T/twin"),
+                ("T/free", "T/../T/free"),
+                ("T/none", "T/new"),
+            ]
+        ),
+        ("--learning-rate nan", "learning_rate must be finite, got nan"),
+        ("--accumulation 0", "accumulation must be at least 1, got 0"),
+        ("--checkpoint-every 2", "checkpoint must be given for checkpoint_e"),
+        ("--checkpoint T/a --checkpoint-every 0", "checkpoint_every must be"),
+        ("--checkpoint T/model.safetensors", "path must be a whole safetens"),
+    ],
+)
+def test_what_cannot_work_is_said_before_features_are_computed(
+    capsys, tmp_path, pictures, trained, args, message
+):
+    if "/proc" in args and sys.platform != "linux":
+        pytest.skip("there is no /proc")
+    (tmp_path / "T").mkdir()
+    places = {"T": files_of(tmp_path / "T"), "F": pictures, "S": trained}
+
+    def placed(text):
+        where = r"(?<![\w./])[TFS](?![\w-])"
+        return re.sub(where, lambda x: str(places[x[0]]), text)
+
+    said = refused(capsys, *map(placed, (*HEAD_ALONE, *args.split())))
+    assert said.startswith(f"error: {placed(message)}")
+    assert "\n" not in said
+    left = {path.name for path in places["T"].iterdir()}
+    assert left == {"model.safetensors", "link", "twin", "new"}
+
+
+def test_a_checkpoint_of_another_run_is_refused_before_features_are_computed(
+    capsys, tmp_path, pictures, trained
+):
+    args = ["--folder", str(pictures), "--pretrained", str(trained)]
+    args += ["--checkpoint", str(tmp_path / "state"), "--image-size", "8"]
+    run(capsys, *args, "--batch-size", "10")
+    said = refused(capsys, *args, "--batch-size", "10", "--seed", "1")
+    assert "seed is 0 there, got 1" in said
+    said = refused(capsys, *args, "--batch-size", "7")
+    assert "loader, batches is 3 there, got 4" in said
+
+
+@pytest.mark.parametrize("epochs", [1, 2, 5, 6])
+@pytest.mark.parametrize("start", [[], ["--pretrained", "S"]])
+def test_a_short_run_learns_without_a_warm_up(
+    capsys, pictures, trained, start, epochs
+):
+    """Thirty pictures are one step an epoch, of which a fifth is less."""
+    args = [*("--folder", str(pictures)), *start, "--image-size", "8"]
+    args = [str(trained) if x == "S" else x for x in args]
+    args += ["--num-epochs", str(epochs)]
+    lines = [x for x in run(capsys, *args) if "epoch" in x]
+    rates = [line["learning_rate"] for line in lines]
+    highest = 1e-2 if start else 2e-3
+    assert len(rates) == epochs
+    assert 0.4 * highest < max(rates) <= highest
+    warms_up = epochs == 6
+    assert (rates[:1] < rates[1:2]) == warms_up
+    assert warms_up or rates == sorted(rates, reverse=True)
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("start", [[], ["--pretrained", "S"]])
+def test_a_broken_picture_is_named_in_one_line(
+    capsys, pictures, trained, start, workers
+):
+    for path in pictures.glob("*/*.png"):
+        with Image.open(path) as image:
+            image.resize((90, 90)).save(path.with_suffix(".jpg"))
+        path.unlink()
+    path = pictures / "green" / "3.jpg"
+    path.write_bytes(path.read_bytes()[:-30])
+    args = [*("--folder", str(pictures)), *start, "--image-size", "8"]
+    args = [str(trained) if x == "S" else x for x in args]
+    said = refused(capsys, *args, "--workers", workers)
+    message = f"error: path must be a whole picture, got {path}: "
+    assert said.startswith(f"{message}image file is truncated")
+    assert "\n" not in said
 
 
 def test_it_explains_itself(capsys, monkeypatch):

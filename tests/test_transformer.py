@@ -60,6 +60,27 @@ def test_the_future_and_padding_change_nothing(training, norm_first, pad):
     assert_all_close((before[1:, :3],), (real,))
 
 
+@pytest.mark.parametrize("front", [[0, 0], [0]])
+@pytest.mark.parametrize("behind", [[], [0]])
+def test_padding_in_front_of_a_source_is_refused(front, behind):
+    """It would move the tokens to later positions, and so change them."""
+    padded = [[*front, 4, 6, *behind], [*(5, 3), *front, *behind]]
+    src, tgt = torch.tensor(padded), TGT
+    with refuses(ValueError, "src must have its padding, 0, behind the toke"):
+        make()(src, tgt)
+    with refuses(ValueError, "got it in front of sentence 0"):
+        make(positions="learned", max_len=9).encode(src)
+    # Where there are no positions it does not matter.
+    model = make(positions="none")
+    real = torch.tensor([[4, 6]])
+    assert_all_close((model(src, tgt)[:1],), (model(real, tgt[:1]),))
+
+
+@pytest.mark.parametrize("source", [[7, 0, 3], [7, 3, 0], [0, 0, 0]])
+def test_other_padding_of_a_source_is_accepted(source):
+    assert make()(torch.tensor([source]), TGT[:1]).isfinite().all()
+
+
 def test_the_row_of_the_padding_starts_at_zero():
     torch.manual_seed(0)
     model = Transformer(config(**APART, src_pad_id=3))

@@ -92,7 +92,7 @@ INSIDE = (
     # Results, and what is called by what is in the list.
     *("config.", "decoding.beams.", "decoding.prefixes."),
     *("pretrained.weight", "pretrained.models.model_of", "predict.main"),
-    *("predict.PredictOptions", "positions.check_", "masks.check_mask"),
+    *("predict.PredictOptions", "positions.check_", "masks.check_"),
     *("masks.visible_tokens", "layers.make_norm", "attention.kv_heads"),
     *("analysis.counting.head_widths", "analysis.layer_table.LayerRow"),
     *("analysis.layer_table.called_layers", "analysis.attribution.Deletion"),
@@ -247,14 +247,8 @@ BAD_LOADERS = [
         (torch.eye(4), torch.zeros(4, 1).long()),
     )
 ]
-# A warm-up of one step of ten, of less; more steps than a float counts.
-NO_RECIPES = [
-    replace(RECIPE, num_epochs=epochs, **changes)
-    for epochs, changes in (
-        *((5, {"warmup": 0.1}), (1, {"warmup": 0.1})),
-        *((2**53, {}), (10**400, {})),
-    )
-]
+# More steps than a float counts.
+NO_RECIPES = [replace(RECIPE, num_epochs=n) for n in (2**53, 10**400)]
 FROZEN = nn.Linear(4, 4).requires_grad_(False)
 LINE = nn.Linear(1, 1)
 # An image without a real patch; a row that would serve each image.
@@ -950,9 +944,7 @@ CALLED = [
         loop.fit,
         model=other(nn.Linear(4, 4)).or_is(nn.Flatten(), FROZEN),
         loader=other(LOADER).or_is(DataLoader([])),
-        config=other(RECIPE).or_is(
-            *(VIT, *NO_RECIPES), named="warmup num_epochs"
-        ),
+        config=other(RECIPE).or_is(*(VIT, *NO_RECIPES), named="num_epochs"),
         evaluate=function(None).or_is(
             *(
                 lambda model, answer=answer: answer

@@ -2,9 +2,10 @@
 
     python -m tools.grade _build/assignment-05
 
-Every notebook in its folder `submissions` runs in a kernel of its own. The
-table is `grades.csv`: a row a student, a column an exercise, and what the
-checks say; otter's reports are in `results`. Needs `requirements-teach.txt`.
+Every notebook in its folder `submissions` runs in a kernel of its own, which
+is that of the book whatever the notebook names. The table is `grades.csv`: a
+row per student, a column per exercise, and what the checks say; otter's
+reports are in `results`. Needs `requirements-teach.txt`.
 """
 
 import csv
@@ -18,6 +19,8 @@ from vitedu.atomic_files import write_whole
 
 # How long one submission may run; the slowest chapter takes a quarter of it.
 SECONDS = 600
+# The kernel of the Python that grades.
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def grade(folder: Path) -> list[dict[str, str]]:
@@ -44,9 +47,15 @@ def grade(folder: Path) -> list[dict[str, str]]:
 def _row(folder: Path, student: str) -> dict[str, str]:
     report = folder / "results" / student
     report.mkdir(parents=True, exist_ok=True)
-    notebook = f"submissions/{student}.ipynb"
     try:
-        _otter(folder, "run", notebook, "-o", f"results/{student}")
+        _in_our_kernel(
+            folder / "submissions" / f"{student}.ipynb",
+            report / f"{student}.ipynb",
+        )
+        report_of = f"results/{student}"
+        _otter(folder, "run", f"{report_of}/{student}.ipynb", "-o", report_of)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        return {"points": "", "notes": f"could not be graded: {error}"}
     except subprocess.TimeoutExpired:
         return {"points": "", "notes": f"ran for more than {SECONDS} s"}
     except subprocess.CalledProcessError as error:
@@ -63,6 +72,21 @@ def _row(folder: Path, student: str) -> dict[str, str]:
     points = {test["name"]: f"{test['score']:g}" for test in tests}
     total = sum(test["score"] for test in tests)
     return {"points": f"{total:g}", "notes": " ".join(notes), **points}
+
+
+def _in_our_kernel(notebook: Path, copy: Path) -> None:
+    """Write a copy that names the kernel of the book.
+
+    A student's own may name one that is not here, or another language.
+
+    Raises:
+        OSError, ValueError, TypeError, AttributeError: It is no notebook.
+    """
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    metadata = content.setdefault("metadata", {})
+    metadata["kernelspec"] = KERNEL
+    metadata.pop("language_info", None)
+    copy.write_text(json.dumps(content), encoding="utf-8")
 
 
 def _note(test: dict[str, str]) -> str:

@@ -42,6 +42,37 @@ def write_whole(path: Path, content: bytes) -> None:
     _flush_folder(path.parent)
 
 
+def check_free(name: str, path: Path) -> None:
+    """Require a path at which `write_whole` can write, and write nothing.
+
+    Args:
+        name: Of the argument, for the message.
+        path: A file that would be replaced, or a name that is free.
+
+    Raises:
+        ValueError: There is something at `path` that is no file.
+        FileNotFoundError: The folder does not exist.
+        OSError: Nothing can be written into it.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{name} must lie in a folder that exists, got {path}"
+        )
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError(
+                f"{name} must be a file or a free name, got {path}"
+            )
+        with _locked(path) as file:
+            pass
+        Path(file.name).unlink(missing_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"{name} must lie in a folder that can be written to, got {path}: "
+            f"{error.strerror}"
+        ) from error
+
+
 @contextmanager
 def damage_named(path: Path, kind: str) -> Iterator[None]:
     """Give whatever readers raise for damaged bytes one form.

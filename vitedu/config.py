@@ -551,7 +551,8 @@ class TrainConfig:
     Attributes:
         num_epochs: Passes over the training data.
         learning_rate: The highest rate, reached after the warm-up.
-        warmup: Share of the steps in which the rate rises, in (0, 1).
+        warmup: Share of the steps in which the rate rises, in (0, 1). Where
+            that is one step or less, there is no warm-up.
         weight_decay: Decoupled decay of the weights of linear maps and
             convolutions; see `decay_all`.
         label_smoothing: Share of the target spread over all classes, in

@@ -165,6 +165,25 @@ def padding_mask(
     return (tokens != pad_id)[:, None, None, :]
 
 
+def check_first_token(name: str, tokens: Tensor, pad_id: int) -> None:
+    """Require sentences that begin with a token, not with padding.
+
+    Padding in front is hidden, too, but moves all tokens to later positions.
+
+    Raises:
+        ValueError: Padding precedes the first token of a sentence, which a
+            captured graph does not notice.
+    """
+    real = tokens != pad_id
+    late = real.any(dim=1, keepdim=True) & ~real[:, :1]
+    if not tokens.is_meta and any(require.numbers(late.any())):
+        row = late.nonzero()[0, 0].item()
+        raise ValueError(
+            f"{name} must have its padding, {pad_id}, behind the tokens, got "
+            f"it in front of sentence {row}"
+        )
+
+
 def visible_tokens(
     patch_mask: Bool[Tensor, "batch patch"] | None,
     batch: int,

@@ -68,7 +68,7 @@ def predict(
     model.eval()
     found = []
     for path in images:
-        image = prepare(read_image(path))[None].to(like)
+        image = prepare(read_image(path, height))[None].to(like)
         with torch.no_grad():
             weights = model(image)[0].softmax(dim=-1)
         likeliest = weights.topk(min(top_k, len(weights)))

@@ -27,13 +27,14 @@ import numpy as np
 import torch
 import tyro
 from torch import nn
-from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data import DataLoader, Dataset, TensorDataset
 
 from vitedu import require
+from vitedu.atomic_files import check_free
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data.augmentation import mixing_collate
 from vitedu.data.digits import batches, digits
-from vitedu.data.image_folder import train_and_validation
+from vitedu.data.image_folder import SUFFIXES, train_and_validation
 from vitedu.data.normalisation import IMAGENET, ORIGINAL_VIT
 from vitedu.data.numerals import numeral_task
 from vitedu.data.sequences import pair_batches
@@ -55,6 +56,7 @@ from vitedu.training.fine_tuning import (
     resized_vit,
 )
 from vitedu.training.loop import History, accuracy, fit
+from vitedu.training.state import TrainState
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
@@ -210,11 +212,31 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
         DataLoader, batch_size=options.batch_size, num_workers=options.workers
     )
     learning, mix = model, None
-    if mode == "head":
-        train, val = _features(model, [load(train), load(val)])
-        learning, load = model.head, partial(load, num_workers=0)
-    elif augment == "strong":
+    if augment == "strong":
         mix = mixing_collate(len(train.classes))
+    recipe = options.recipe(_RECIPES[mode])
+
+    def to_train(data: Dataset) -> DataLoader:
+        return load(
+            data,
+            shuffle=True,
+            drop_last=len(data) >= options.batch_size,
+            generator=torch.Generator().manual_seed(options.seed),
+            collate_fn=mix,
+        )
+
+    if mode == "head":
+        learning = model.head
+        if options.checkpoint is not None:
+            # Features take long: a checkpoint of another run is refused first.
+            TrainState(
+                learning,
+                to_train(train),
+                recipe,
+                keep_best=options.keep_best,
+            ).read(options.checkpoint)
+        train, val = _features(model, [load(train), load(val)])
+        load = partial(load, num_workers=0)
     to_validate = load(val)
 
     def evaluate(model: nn.Module) -> dict[str, float]:
@@ -223,14 +245,8 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
 
     return _Task(
         learning,
-        load(
-            train,
-            shuffle=True,
-            drop_last=len(train) >= options.batch_size,
-            generator=torch.Generator().manual_seed(options.seed),
-            collate_fn=mix,
-        ),
-        options.recipe(_RECIPES[mode]),
+        to_train(train),
+        recipe,
         evaluate,
         lambda path, _: save_vit(path, model),
     )
@@ -347,11 +363,10 @@ def _train(options: TrainOptions) -> None:
     require.seed("seed", options.seed)
     require.positive_int("batch_size", options.batch_size)
     require.integer("workers", options.workers, at_least=0)
+    if options.checkpoint_every is not None:
+        require.positive_int("checkpoint_every", options.checkpoint_every)
     _check_together(options)
-    if options.out is not None and not options.out.parent.is_dir():
-        raise FileNotFoundError(
-            f"out must lie in a folder that exists, got {options.out}"
-        )
+    _check_files(options)
     device = choose_device(options.device)
     with process_group(device):
         torch.manual_seed(options.seed)
@@ -388,6 +403,7 @@ _NEEDS = {
     "train": "pretrained",
     "last_blocks": "pretrained",
     "layer_decay": "pretrained",
+    "checkpoint_every": "checkpoint",
 }
 
 
@@ -427,6 +443,36 @@ def _check_together(options: TrainOptions) -> None:
             )
 
 
+def _check_files(options: TrainOptions) -> None:
+    """Require files that can be written, each by itself.
+
+    Raises:
+        ValueError, OSError: One cannot, or would replace another.
+    """
+    start = Path(options.pretrained) if options.pretrained else None
+    files = {"pretrained": start} if start and start.is_file() else {}
+    for name in ("checkpoint", "out"):
+        path = getattr(options, name)
+        if path is None:
+            continue
+        check_free(name, path)
+        if path.suffix.lower() in SUFFIXES:
+            raise ValueError(f"{name} must not be a picture, got {path}")
+        for other, taken in files.items():
+            if _same_file(path, taken):
+                raise ValueError(
+                    f"{name} must be another file than {other}, got {path} "
+                    f"and {taken}"
+                )
+        files[name] = path
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
 _ERRORS = (TypeError, ValueError, OSError, ImportError, FloatingPointError)
 
 
@@ -449,7 +495,11 @@ def main(args: list[str] | None = None) -> None:
     try:
         _train(options)
     except _ERRORS as error:
-        raise SystemExit(f"error: {error}" if first else 1) from error
+        said = str(error)
+        if said.startswith("Caught "):
+            # A worker's error, with its traceback before what it says.
+            said = said.rstrip().rpartition("\n")[2].partition(": ")[2]
+        raise SystemExit(f"error: {said}" if first else 1) from error
 
 
 def _printer() -> Callable[[History], None]:

@@ -14,7 +14,7 @@ from vitedu.layers import (
     TiedTable,
     make_norm,
 )
-from vitedu.masks import causal_mask, padding_mask
+from vitedu.masks import causal_mask, check_first_token, padding_mask
 from vitedu.positions import (
     LearnedPositionEmbedding,
     SinusoidalPositionEncoding,
@@ -173,7 +173,8 @@ class Transformer(TiedTable):
         TypeError: `config` is not a TransformerConfig; ids that are not
             integers.
         ValueError: Ids outside their vocabulary, batches or lengths that do
-            not fit together.
+            not fit together; a source with padding in front, which would
+            shift the positions.
 
     Source: Vaswani et al. 2017, section 3, figure 1.
     Deviates: No dropout on attention weights unless asked for, as its code has
@@ -217,6 +218,8 @@ class Transformer(TiedTable):
     ) -> Float[Tensor, "batch src d_model"]:
         """Return the encoder's output, the memory that the decoder reads."""
         require.ids("src", src, self.config.src_vocab_size)
+        if self.src_embed.positions is not None:
+            check_first_token("src", src, self.config.src_pad_id)
         x = self.src_embed(src)
         return self.encoder(x, padding_mask(src, self.config.src_pad_id))
 

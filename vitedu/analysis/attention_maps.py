@@ -193,8 +193,9 @@ def attention_rollout(
 
     Args:
         maps: What `capture_attention` recorded of one stack of
-            self-attention, or its weights (batch, heads, token, token) in
-            order of depth.
+            self-attention, in any order: the numbers in the names give the
+            depth. Or its weights (batch, heads, token, token) in order of
+            depth.
         residual: Share of a token that the residual connection carries, in
             [0, 1).
         fusion: How the heads become one map; rows share out 1 again after
@@ -231,14 +232,15 @@ def attention_rollout(
 
 
 def _by_depth(maps: Mapping[str, Tensor] | Sequence[Tensor]) -> list[Tensor]:
-    """Return the maps of one stack as a list, checked."""
+    """Return the maps of one stack as a list, the first layer first."""
     if isinstance(maps, Mapping):
         stacks = sorted({re.sub(r"\d+", "*", name) for name in maps})
         if len(stacks) > 1:
             raise ValueError(
                 f"maps must come from one stack of layers, got {stacks}"
             )
-        maps = list(maps.values())
+        # A file that was read lists block 10 before block 2.
+        maps = [maps[name] for name in sorted(maps, key=_numbers)]
     if not isinstance(maps, Sequence):
         raise TypeError(
             "maps must be a dict or a list of tensors, "
@@ -256,6 +258,10 @@ def _by_depth(maps: Mapping[str, Tensor] | Sequence[Tensor]) -> list[Tensor]:
                 f"maps[0], {tuple(maps[0].shape)}, got {tuple(weights.shape)}"
             )
     return list(maps)
+
+
+def _numbers(name: str) -> list[int]:
+    return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
 def position_similarity(

@@ -191,17 +191,20 @@ def _where(found: Tensor, expected: Tensor) -> str:
     _, axis, places, size = min(shares)
     if len(places) > size // 2 and size > 2:
         right = [i for i in range(size) if i not in places]
-        which, what = right, "right"
+        which, what, where = right, "right", "at the others"
     else:
-        which, what = places, "wrong"
-    which = listed_places(which)
-    said = f"of the {size} places on axis {axis} only {which} {what}"
+        which, what, where = places, "wrong", "there"
+    noun = "position" if len(which) == 1 else "positions"
+    said = (
+        f"of the {size} positions on axis {axis}, only {noun} "
+        f"{listed_places(which)} {what}"
+    )
     looks = (*WHOLE[1:], _sums) if len(places) > 1 else (_offset, _bent)
     parts = [
         x.index_select(axis, torch.tensor(places)) for x in (found, expected)
     ]
     inner = about_factor(*parts, {}) or first_said(looks, *parts)
-    return f"{said}; there, {inner}" if inner else f"{said}."
+    return f"{said}; {where}, {inner}" if inner else f"{said}."
 
 
 def listed_places(places: list[int]) -> str:

@@ -16,7 +16,7 @@ from vitedu.data.augmentation import augmentation
 from vitedu.data.normalisation import ORIGINAL_VIT, Normalisation
 from vitedu.data.photographs import preprocess, read_image
 
-_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
 
 
 class ImageFolder(Dataset):
@@ -72,17 +72,18 @@ class ImageFolder(Dataset):
                 f"folder must hold folders named after {wanted}, got {folder} "
                 f"with {found}"
             )
+        self.image_size = image_size
         self.prepare = _prepare(image_size, augment, normalisation)
         self.samples = []
         for name in found:
             paths = sorted(
                 path
                 for path in (folder / name).rglob("*")
-                if path.suffix.lower() in _SUFFIXES and path.name[0] != "."
+                if path.suffix.lower() in SUFFIXES and path.name[0] != "."
             )
             if not paths:
                 raise ValueError(
-                    f"folder must hold pictures ({', '.join(_SUFFIXES)}) of "
+                    f"folder must hold pictures ({', '.join(SUFFIXES)}) of "
                     f"each class, got none in {folder / name}"
                 )
             number = self.classes.index(name)
@@ -95,7 +96,7 @@ class ImageFolder(Dataset):
         self, index: int
     ) -> tuple[Float[Tensor, "3 height width"], int]:
         path, number = self.samples[index]
-        return self.prepare(read_image(path)), number
+        return self.prepare(read_image(path, self.image_size)), number
 
 
 def train_and_validation(

@@ -1,6 +1,7 @@
 """Photographs: six to work with, and the way from any image to a model."""
 
 import os
+import warnings
 from math import floor
 from pathlib import Path
 from typing import Literal, get_args
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from PIL import Image, ImageOps
+from PIL import ExifTags, Image
 from torch import Tensor
 
 from vitedu import require
@@ -37,6 +38,19 @@ _FOLDER = Path(__file__).parent
 # Pillow's readers that need no other program.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
+# How to turn a picture upright, by what a camera has noted.
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+# A part of a picture, a fourth as high and wide, keeps as many pixels as the
+# model's image has.
+_SPARE = 4
 
 
 def photograph(name: Name) -> Float[Tensor, "3 height width"]:
@@ -70,24 +84,40 @@ def photograph(name: Name) -> Float[Tensor, "3 height width"]:
     return read_image(_FOLDER / f"{name}.jpg")
 
 
-def read_image(path: str | os.PathLike) -> Float[Tensor, "3 height width"]:
+def read_image(
+    path: str | os.PathLike, image_size: int | None = None
+) -> Float[Tensor, "3 height width"]:
     """Read a BMP, GIF, JPEG, PNG or WebP file, as `rgb_pixels` does.
 
-    What the file is, its first bytes say. Of one with several pictures the
-    first is read. One of more than about 180 million pixels is refused, by
-    Pillow's limit; nothing in a file is executed.
+    The first bytes of a file decide which kind it is. If it holds several
+    pictures, the first is read. One of more than about 180 million pixels is
+    refused, by Pillow's limit; nothing in a file is executed.
+
+    Args:
+        path: Of the file.
+        image_size: The side of the square that the picture will become. If
+            given, a large picture is reduced by a whole number while it is
+            read, so that its shorter side keeps at least four times
+            `image_size`. None keeps all pixels.
 
     Raises:
-        TypeError: `path` is not a path.
+        TypeError: `path` is not a path, or `image_size` not an integer.
         FileNotFoundError: There is no such file.
-        ValueError: It is damaged, of another kind or too large.
+        ValueError: It is damaged, of another kind or too large; an
+            `image_size` below 1.
     """
     path = require.path("path", path)
+    if image_size is not None:
+        require.positive_int("image_size", image_size)
     if not path.is_file():
         raise FileNotFoundError(f"path must be a picture, got {path}")
     try:
-        with Image.open(path, formats=_FORMATS) as image:
-            return rgb_pixels(image)
+        # Pillow warns of notes that nobody reads.
+        with (
+            warnings.catch_warnings(action="ignore"),
+            Image.open(path, formats=_FORMATS) as image,
+        ):
+            return _rgb_pixels(image, image_size)
     except Exception as error:  # Pillow has a dozen kinds for damaged bytes.
         raise ValueError(
             f"path must be a whole picture, got {path}: {error}"
@@ -98,7 +128,8 @@ def rgb_pixels(image: Image.Image) -> Float[Tensor, "3 height width"]:
     """Turn an image, as Pillow opens it, into pixels in red, green and blue.
 
     Grey becomes three equal colours. What is transparent is laid on white.
-    A camera's note that the picture has to be turned is obeyed.
+    A camera's note that the picture has to be turned is obeyed; all other
+    notes are left alone.
 
     Args:
         image: What ``PIL.Image.open(path)`` returns.
@@ -112,16 +143,42 @@ def rgb_pixels(image: Image.Image) -> Float[Tensor, "3 height width"]:
             scans do; how to bring them into [0, 1] has to be decided first.
     """
     require.instance("image", image, Image.Image)
+    return _rgb_pixels(image)
+
+
+def _rgb_pixels(
+    image: Image.Image, image_size: int | None = None
+) -> Float[Tensor, "3 height width"]:
     if image.mode not in _MODES:
         raise ValueError(
             f"image must have a mode among {_MODES}, got {image.mode!r}"
         )
-    upright = ImageOps.exif_transpose(image)
-    if upright.has_transparency_data:
-        upright = upright.convert("RGBA")
-        white = Image.new("RGBA", upright.size, "white")
-        upright = Image.alpha_composite(white, upright)
-    return _pixels(np.asarray(upright.convert("RGB")))
+    least = min(image.size) if image_size is None else _SPARE * image_size
+    # Of a JPEG, no more is decoded than will be used.
+    image.draft(None, (least, least))
+    image.load()
+    turn = _turn(image)
+    mode = "RGBA" if image.has_transparency_data else "RGB"
+    if image.mode != mode:
+        image = image.convert(mode)
+    factor = min(image.size) // max(1, least)
+    if factor > 1:
+        size = [round(side / factor) for side in image.size]
+        image = image.resize(size, Image.Resampling.BICUBIC)
+    if mode == "RGBA":
+        white = Image.new("RGBA", image.size, "white")
+        image = Image.alpha_composite(white, image).convert("RGB")
+    if turn is not None:
+        image = image.transpose(turn)
+    return _pixels(np.asarray(image))
+
+
+def _turn(image: Image.Image) -> Image.Transpose | None:
+    """Return how to turn a picture upright, if its notes can be read."""
+    try:
+        return _TURNS.get(image.getexif().get(ExifTags.Base.Orientation))
+    except Exception:  # Pillow has many kinds for damaged notes, too.
+        return None
 
 
 def preprocess(

@@ -11,6 +11,7 @@ from vitedu import require
 from vitedu.attention import MultiHeadAttention
 from vitedu.config import ViTConfig
 from vitedu.layers import EncoderBlock, FeedForward, make_norm
+from vitedu.masks import check_first_token
 from vitedu.positions import LearnedPositionEmbedding
 from vitedu.vit import VisionTransformer
 
@@ -88,7 +89,7 @@ class ImagesAndCaptions(nn.Module):
         TypeError, ValueError: No ViTConfig, a head, a distillation token,
             sizes that are not positive integers, numbers out of range; images
             of another size; captions that are longer, hold unknown words or
-            none.
+            none, or begin with padding.
 
     Source: Radford et al. 2021 (CLIP), section 2; the bias from Zhai et al.
         2023 (SigLIP), section 3.2.
@@ -175,6 +176,7 @@ class ImagesAndCaptions(nn.Module):
         real = ids != 0
         if not real.any(dim=1).all():
             raise ValueError("ids must hold a word in each row, got none")
+        check_first_token("ids", ids, pad_id=0)
         x = self.pos_embed(self.words(ids), start=0)
         for block in self.blocks:
             x = block(x, real[:, None, None, :])

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader
 from tqdm.auto import tqdm
 
 from vitedu import require
+from vitedu.atomic_files import check_free
 from vitedu.config import TrainConfig
 from vitedu.training.distributed import (
     get_rank,
@@ -105,16 +106,17 @@ def fit(
         TypeError: An argument of another type; a loader without a length. The
             model is unchanged then. Batches, targets, logits or what
             `evaluate` returns of another type.
-        ValueError: An empty loader; a warm-up of one step or less; a model
-            without anything to train; a checkpoint of another run, truncated,
-            or not a checkpoint at all; workers that live on. The model is
+        ValueError: An empty loader; a model without anything to train; a
+            checkpoint of another run, truncated, or not a checkpoint at all,
+            a folder for one; workers that live on. The model is
             unchanged then. No `evaluate` for `keep_best`, or no
             finite number from it; no `checkpoint` for `checkpoint_every`.
             Targets of other axes than the logits, or outside the classes; no
             probabilities; a batch in which none counts; more or fewer batches
             than the loader's length. In several processes: a batch
             with fewer samples, or without indices.
-        FileNotFoundError: The folder of `checkpoint` does not exist.
+        OSError: The folder of `checkpoint` does not exist (then it is a
+            FileNotFoundError), or nothing can be written there.
         FloatingPointError: The loss is no longer finite.
 
     Derived in: 09-transformer
@@ -133,10 +135,8 @@ def fit(
         require.function("progress", progress)
     require.function("evaluate", evaluate, optional=True)
     path = require.path("checkpoint", checkpoint, optional=True)
-    if path is not None and not path.parent.is_dir():
-        raise FileNotFoundError(
-            f"checkpoint must lie in a folder that exists, got {path}"
-        )
+    if path is not None:
+        check_free("checkpoint", path)
     require.boolean("keep_best", keep_best)
     if keep_best and evaluate is None:
         raise ValueError("evaluate must be given for keep_best, got None")

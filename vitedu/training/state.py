@@ -86,8 +86,8 @@ class TrainState:
 
     Raises:
         TypeError: The loader does not know its length.
-        ValueError: It is empty; the warm-up covers no more than one step, or
-            the steps are too many; the model has nothing to train.
+        ValueError: It is empty, or the steps are too many; the model has
+            nothing to train.
     """
 
     def __init__(
@@ -104,11 +104,6 @@ class TrainState:
             raise ValueError(
                 "num_epochs must give at most 2**53 steps, got "
                 f"{config.num_epochs} epochs of {self.num_batches}"
-            )
-        if self.num_steps * config.warmup <= 1:
-            raise ValueError(
-                "warmup must cover more than one step, got "
-                f"{config.warmup} of {self.num_steps} steps"
             )
         self.optimizer = adamw(model, config)
         self._rates = [group["lr"] for group in self.optimizer.param_groups]
@@ -141,9 +136,17 @@ class TrainState:
         Of several processes the first reads the file for all.
 
         Raises:
+            ValueError: As `read` does; nothing is changed then.
+        """
+        if (read := self.read(path)) is not None:
+            self._load(path, *read)
+
+    def read(self, path: Path) -> tuple[dict, dict] | None:
+        """Return the tensors and facts at `path`; None if there is no file.
+
+        Raises:
             ValueError: A checkpoint of another run or of other weights, or
-                one of which something is missing; nothing is changed then.
-                Workers that live on.
+                one of which something is missing. Workers that live on.
         """
         if self.loader.persistent_workers:
             raise ValueError(
@@ -159,8 +162,19 @@ class TrainState:
                 self.randomness.seeds(),
             )
         )
-        if once_for_all(path.exists):
-            self._load(path, *once_for_all(lambda: read_checkpoint(path)))
+        if not once_for_all(path.exists):
+            return None
+        tensors, facts = once_for_all(lambda: read_checkpoint(path))
+        with damage_named(path, "checkpoint"):
+            # Files of before name `keep_best` only where it is True.
+            run = {"keep_best": "False"} | facts["run"]
+            if int(run["config.num_epochs"]) < self.config.num_epochs:
+                run["config.num_epochs"] = repr(self.config.num_epochs)
+        _check_same_run(self.facts, run, path)
+        weights, best = _below("model.", tensors), _below("best.", tensors)
+        for found in (weights, best) if best else (weights,):
+            check_same_weights(self.model.state_dict(), found, path)
+        return tensors, facts
 
     def save(self, path: Path) -> None:
         """Write all of it; every process has to call, and the first writes.
@@ -201,15 +215,7 @@ class TrainState:
         write_checkpoint(path, tensors, facts)
 
     def _load(self, path: Path, tensors: dict, facts: dict) -> None:
-        with damage_named(path, "checkpoint"):
-            # Files of before name `keep_best` only where it is True.
-            run = {"keep_best": "False"} | facts["run"]
-            if int(run["config.num_epochs"]) < self.config.num_epochs:
-                run["config.num_epochs"] = repr(self.config.num_epochs)
-        _check_same_run(self.facts, run, path)
         weights, best = _below("model.", tensors), _below("best.", tensors)
-        for found in (weights, best) if best else (weights,):
-            check_same_weights(self.model.state_dict(), found, path)
         with damage_named(path, "checkpoint"):
             # Files of before have no steps and no sums.
             steps = int(facts.get("steps", 0))
@@ -248,12 +254,15 @@ class TrainState:
 
         The rate of a step follows from its number and from that of all steps,
         so that a run of more epochs goes on where the longer cycle is then.
+        In a run too short for a warm-up of more than one step, the rate only
+        falls; it ends one step before its lowest, for a single step to learn.
         """
+        too_short = self.num_steps * self.config.warmup <= 1
         return OneCycleLR(
             self.optimizer,
             max_lr=self._rates,
-            total_steps=self.num_steps,
-            pct_start=self.config.warmup,
+            total_steps=self.num_steps + too_short,
+            pct_start=0.0 if too_short else self.config.warmup,
             last_epoch=steps_done - 1,
         )
 
