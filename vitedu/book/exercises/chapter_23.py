@@ -5,26 +5,26 @@ from torch import Tensor
 
 from vitedu.book.grading import FunctionExercise, NumberExercise
 
-# 224 x 224 pixels, patches of 16 x 16, three quarters hidden, a class token.
+# 224 x 224 pixels, patches of 16 x 16, three quarters masked, a class token.
 tokens_of_the_encoder = NumberExercise(
     "23.1",
     "tokens of the encoder",
     hints=(
-        "How many patches has the photograph? Count those of one row first.",
-        "14 × 14 patches. The encoder meets those that are seen, and nothing "
-        "in the place of the others.",
-        "The class token is hidden from nobody.",
+        "How many patches does the photograph have? Count one row first.",
+        "14 × 14 patches. The encoder reads the visible ones, and nothing in "
+        "place of the others.",
+        "The class token is never masked.",
     ),
     right=50,
-    why="a quarter of 196 patches are 49, and the class token makes 50.",
+    why="a quarter of 196 patches is 49, and the class token makes 50.",
     wrong={
-        49: "the class token is read, too.",
-        197: "that is with all patches; the hidden ones never get in. The "
-        "decoder gets 197.",
-        196: "that is all patches, and no class token.",
-        148: "three quarters are hidden, not seen.",
-        147: "these are the hidden patches.",
-        13: "that is our small network, of 49 patches.",
+        49: "the encoder also reads the class token.",
+        197: "that counts all patches, but the masked ones never enter. The "
+        "decoder reads 197.",
+        196: "that is all patches, without the class token.",
+        148: "three quarters are masked, not visible.",
+        147: "that is the number of masked patches.",
+        13: "that is our small network, with 49 patches.",
     },
     tolerance=0,
 )
@@ -45,30 +45,30 @@ def _make_masked_loss() -> FunctionExercise:
 
     return FunctionExercise(
         "23.2",
-        "loss of hidden patches",
+        "loss on masked patches",
         hints=(
-            "Take the squared difference of everything first.",
-            "`hidden` has an axis less: it chooses whole patches.",
-            "A boolean tensor picks patches: `errors[hidden]`.",
+            "First square the differences of all values.",
+            "`hidden` has one axis fewer, because it selects whole patches.",
+            "A boolean tensor selects patches: `errors[hidden]`.",
         ),
         right=lambda guesses, targets, hidden: squares(guesses, targets)[
             hidden
         ].mean(),
         wrong={
-            "patches that are seen count, too. To copy them is no "
-            "guess.": lambda guesses, targets, hidden: squares(
+            "visible patches count as well. Copying them is not "
+            "prediction.": lambda guesses, targets, hidden: squares(
                 guesses, targets
             ).mean(),
-            "the seen patches count, and the hidden ones do not.": (
+            "the visible patches count, and the masked ones do not.": (
                 lambda guesses, targets, hidden: squares(guesses, targets)[
                     ~hidden
                 ].mean()
             ),
-            "the sum over hidden patches is divided by the number of all "
+            "the sum over masked patches is divided by the number of all "
             "patches.": lambda guesses, targets, hidden: (
                 squares(guesses, targets) * hidden[..., None]
             ).mean(),
-            "the errors are added up; the mean was asked for.": (
+            "the errors are summed, not averaged.": (
                 lambda guesses, targets, hidden: squares(guesses, targets)[
                     hidden
                 ].sum()
@@ -78,15 +78,15 @@ def _make_masked_loss() -> FunctionExercise:
                     (guesses - targets).abs()[hidden].mean()
                 )
             ),
-            "a root is taken of the mean.": (
+            "it is the root of the mean squared error.": (
                 lambda guesses, targets, hidden: (
                     squares(guesses, targets)[hidden].mean().sqrt()
                 )
             ),
         },
         cases={
-            "6 of 8 patches hidden": inputs(3, 8, 5, count=6),
-            "2 of 9 patches hidden": inputs(2, 9, 4, count=2),
+            "6 of 8 patches masked": inputs(3, 8, 5, count=6),
+            "2 of 9 patches masked": inputs(2, 9, 4, count=2),
         },
     )
 
@@ -108,23 +108,23 @@ def _make_follow() -> FunctionExercise:
         "23.3",
         "a teacher's weights",
         hints=(
-            "With a momentum of 1, the teacher stays as it is. Does it here?",
-            "With a momentum of 0.98 it keeps 98 % of itself.",
-            "So momentum times the teacher, and the rest times the student.",
+            "With a momentum of 1, the teacher does not change. Does it here?",
+            "With a momentum of 0.98, it keeps 98% of itself.",
+            "So `momentum` multiplies the teacher, and the rest the student.",
         ),
         right=lambda teacher, student, momentum: (
             momentum * teacher + (1 - momentum) * student
         ),
         wrong={
-            "the shares are the wrong way round: this teacher is nearly the "
-            "student of the last step.": lambda teacher, student, momentum: (
+            "the factors are swapped: this teacher is nearly the student of "
+            "the last step.": lambda teacher, student, momentum: (
                 (1 - momentum) * teacher + momentum * student
             ),
-            "the two shares do not add up to 1: the whole student is "
+            "the two factors do not add up to 1: the whole student is "
             "added.": lambda teacher, student, momentum: (
                 momentum * teacher + student
             ),
-            "the two shares do not add up to 1: the whole teacher is "
+            "the two factors do not add up to 1: the whole teacher is "
             "kept.": lambda teacher, student, momentum: (
                 teacher + (1 - momentum) * student
             ),
@@ -133,7 +133,7 @@ def _make_follow() -> FunctionExercise:
                     teacher - (1 - momentum) * (student - teacher)
                 )
             ),
-            "the teacher stays as it is.": lambda teacher, student, momentum: (
+            "the teacher never moves.": lambda teacher, student, momentum: (
                 teacher
             ),
             "the teacher is the student.": lambda teacher, student, momentum: (
