@@ -1,7 +1,10 @@
 """Vocabularies, padded pairs, the shift of teacher forcing, their batches."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from helpers import refuses
 
 from vitedu.data.sequences import Pairs, Vocabulary, pair_batches
 
@@ -40,6 +43,14 @@ def test_pairs_are_padded_and_marked():
     assert PAIRS.words == [(list(x), list(y)) for x, y in SENTENCES]
     # Iteration ends.
     assert [pair.words[0] for pair in PAIRS] == PAIRS.words
+
+
+@pytest.mark.parametrize("side", ["src", "tgt"])
+def test_padding_in_front_of_a_sentence_is_refused(side):
+    """A model would take its words for later ones."""
+    moved = {side: getattr(PAIRS, side).roll(1, dims=1)}
+    with refuses(ValueError, f"{side} must have its padding, 0, behind the"):
+        replace(PAIRS, **moved)
 
 
 def test_teacher_forcing_asks_for_the_next_word():

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 
 from vitedu import require
+from vitedu.masks import check_first_token
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class Pairs:
 
     Raises:
         TypeError: Ids that are no integers, or no `Vocabulary`.
-        ValueError: Other axes, or not as many targets as sources.
+        ValueError: Other axes, padding in front of a sentence, or not as many
+            targets as sources.
     """
 
     src: Int[Tensor, "pair src"]
@@ -133,6 +135,7 @@ class Pairs:
             require.ids(side, ids, len(vocabulary))
             if ids.dtype != torch.int64:
                 raise TypeError(f"{side} must hold int64, got {ids.dtype}")
+            check_first_token(side, ids, vocabulary.pad_id)
         if len(self.src) != len(self.tgt):
             raise ValueError(
                 f"tgt must hold one row per row of src, {len(self.src)}, "
