@@ -66,7 +66,7 @@ NO_PHRASES = "const PHRASES = new Map();"
 TABLE = "explorers.json"
 # In these, every word is to be read; in others those that have a space.
 OF_WORDS = ("WORDS", "TOUR", "WALK", "TOOLS", "TRANSLATION")
-WEB_SCRIPTS = ("book.js", "widget-host.js")
+WEB_SCRIPTS = ("book.js", "search.js", "widget-host.js")
 SKIPPED = re.compile(
     r"(<(pre|code|script|style|textarea)\b.*?</\2>)", re.DOTALL
 )

@@ -66,11 +66,6 @@ addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// Excerpts of what was found are fetched, which a browser forbids on disk.
-if (location.protocol === "file:") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}
-
 // Paper is white: it takes the light colours while a page is printed.
 (() => {
   "use strict";

@@ -128,13 +128,17 @@ def test_the_switch_leads_to_the_same_place_and_is_remembered(open_page):
     expect(page).to_have_url(f"{english}#take-one-head-out")
 
 
-def test_the_search_finds_words_that_no_space_divides(open_page):
+def test_the_search_speaks_chinese(open_page):
     page = open_page("zh/search.html?q=残差流")
-    results = page.locator("#search-results li a")
-    expect(results.first).to_be_visible()
-    assert "残差、归一化与前馈网络" in " ".join(results.all_text_contents())
-    page.goto(page.url.partition("?")[0] + "?q=梯度之海")
-    expect(page.locator("#search-results li")).to_have_count(0)
+    results = page.locator("#search-results")
+    expect(results.locator("li > a").first).to_be_visible()
+    expect(results.locator("small").first).to_contain_text("残差、归一化")
+    assert {*results.locator("mark").all_inner_texts()} == {"残差流"}
+    expect(page.locator("#search-said")).to_have_text(re.compile(r"^\d+ 节$"))
+    page.get_by_role("main").get_by_role("searchbox").fill("softmax")
+    expect(page.get_by_role("heading", name="库的参考文档")).to_be_visible()
+    page.get_by_role("main").get_by_role("searchbox").fill("梯度之海")
+    expect(page.locator("#search-said")).to_contain_text("没有找到")
 
 
 def test_a_line_has_35_to_40_signs(open_page):

@@ -446,6 +446,46 @@ def test_the_chapter_translates_what_is_typed(open_page):
     assert published(translator)["looks"] != row
 
 
+# What the line around each control crosses, while it has the focus: texts
+# outside of it.
+CROSSED = """(controls) => {
+  const lines = [];
+  const explorer = controls[0].closest(".vitedu-explorer");
+  const texts = document.createTreeWalker(explorer, NodeFilter.SHOW_TEXT);
+  for (let text; (text = texts.nextNode());) {
+    if (!text.parentElement.checkVisibility()) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    lines.push(...[...range.getClientRects()].map((box) => [text, box]));
+  }
+  return controls.flatMap((control) => {
+    control.focus({ preventScroll: true });
+    const { outlineStyle, outlineWidth, outlineOffset } =
+      getComputedStyle(control);
+    if (outlineStyle !== "solid") return [`${control.outerHTML}: no line`];
+    const out = parseFloat(outlineWidth) + parseFloat(outlineOffset);
+    const around = control.getBoundingClientRect();
+    return lines.filter(([text, box]) => !control.contains(text)
+      && Math.min(box.right, around.right + out)
+        - Math.max(box.left, around.left - out) > 1
+      && Math.min(box.bottom, around.bottom + out)
+        - Math.max(box.top, around.top - out) > 1,
+    ).map(([text]) => text.data);
+  });
+}"""
+
+
+@pytest.mark.parametrize("width", [900, 390])
+def test_the_line_around_what_has_the_focus_crosses_no_label(show, width):
+    page = show(make(number=18_000_000), width=width)
+    page.keyboard.press("Tab")  # a line is for those who use the keyboard
+    controls = page.locator(
+        ".vitedu-explorer :is(input, select, [aria-checked='true'])"
+    ).filter(visible=True)
+    assert controls.count() >= 7
+    assert controls.evaluate_all(CROSSED) == []
+
+
 @pytest.mark.parametrize("width", [830, 390])
 def test_what_follows_stays_where_it_is_while_one_types(show, width):
     page = show(make(), width=width)

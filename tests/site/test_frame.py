@@ -93,6 +93,17 @@ def test_contents_open_by_keyboard_and_lead_to_a_section(open_page):
     expect(panel).not_to_be_visible()
 
 
+def test_links_skip_the_dashes_to_the_text_and_to_the_contents(open_page):
+    page = open_page(CHAPTER)
+    for name in ("Skip to main content", "Skip to the contents"):
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name=name)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Contents")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#contents")).to_be_visible()
+
+
 def test_contents_open_without_scripts(browser, site):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

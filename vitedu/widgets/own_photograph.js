@@ -94,14 +94,18 @@ function entrance({ onStart, onPhotograph }) {
     stop = stopping;
     cancel.hidden = !stop;
   }
-  function rest(words = "") {
+  function rest() {
     progress.hidden = true;
     write(said, "");
+  }
+  // What went wrong; "" is nothing.
+  function complain(words) {
     write(fault, words);
   }
   invite("nothing");
   rest();
-  return { roots: [start, offer, progress, fault], invite, go, rest };
+  const roots = [start, offer, progress, fault];
+  return { roots, invite, go, rest, complain };
 }
 
 function render({ model, el }) {
@@ -110,10 +114,12 @@ function render({ model, el }) {
   let worker = null;
   let sizes = { layers: 1, heads: 1 };
   // The grid is 0 until a photograph has been seen. `chosen`, and `under` the
-  // mouse, are places in shares of the side.
+  // mouse, are places in shares of the side; the subject is chosen until the
+  // reader chooses.
   let grid = 0;
+  let given = 0;
   let photograph = 0;
-  let chosen = [0.5, 0.5];
+  let chosen = null;
   let under = null;
   let answer = null;
   let coloured = "";
@@ -171,7 +177,7 @@ function render({ model, el }) {
       sentence(WORDS.loading, { percent: Math.floor(100 * share) || 0 }),
       Number.isFinite(share) ? share : null, () => control.abort());
     door.invite("nothing");
-    door.rest();
+    door.complain("");
     tell(0);
     try {
       const file = await loadNetwork(model, control.signal, tell);
@@ -190,35 +196,53 @@ function render({ model, el }) {
     } catch (error) {
       starting?.dispose();
       door.invite("start");
-      door.rest(control.signal.aborted ? WORDS.cancelled
+      door.rest();
+      door.complain(control.signal.aborted ? WORDS.cancelled
         : sentence(WORDS.notLoaded, { message: error.message }));
     }
   }
 
+  // What is no photograph is refused here, whatever the network is doing; the
+  // one before it stays.
   async function see(file) {
+    const turn = (given += 1);
+    door.complain("");
+    let picture;
+    try {
+      picture = await createImageBitmap(file);
+    } catch (error) {
+      const words = sentence(WORDS.notSeen, { message: error.message });
+      if (turn === given) door.complain(words);
+      return;
+    }
+    if (turn !== given || !worker) {
+      picture.close();
+      return;
+    }
     const mine = (photograph += 1);
     began = performance.now();
-    [grid, answer, seen.hidden] = [0, null, true];
-    door.rest();
+    [grid, answer, chosen, seen.hidden] = [0, null, null, true];
     door.go(WORDS.decoding, null);
-    let words = "";
+    let whole = true;
     try {
-      const whole = await worker.call("show", { file });
-      if (!whole) words = WORDS.cancelled;
+      whole = await worker.call("show", { picture }, [picture]);
     } catch (error) {
-      words = sentence(WORDS.notSeen, { message: error.message });
+      door.complain(sentence(WORDS.notSeen, { message: error.message }));
     }
-    if (mine === photograph) door.rest(words);
+    if (mine !== photograph) return;
+    door.rest();
+    if (!whole) door.complain(WORDS.cancelled);
   }
 
-  function onProgress({ grid: size, done, square, finished }) {
+  function onProgress({ grid: size, done, square, subject }) {
     if (square) {
       const side = Math.sqrt(square.length / 3);
       pictures.photograph.draw(side, (i) =>
         [0, 1, 2].map((c) => 255 * square[c * side * side + i]));
     }
-    if (finished) {
+    if (subject) {
       grid = size;
+      chosen ??= subject;
       seen.hidden = false;
       redraw();
       return;
@@ -294,7 +318,7 @@ function render({ model, el }) {
   function give(event, { files: [file] }) {
     if (!file) return;
     event.preventDefault();
-    if (worker) see(file);
+    if (here) see(file);
   }
   const onPaste = (event) => give(event, event.clipboardData);
   document.addEventListener("paste", onPaste);

@@ -202,7 +202,8 @@ async function makeNetwork(
         / (length * lengths[patch]));
   }
 
-  // The weights that a patch gives to every token in each head, (head, token).
+  // The weights that a patch, or -1 for the class token, gives to every token
+  // in each head, (head, token).
   function attention(grid, layer, patch) {
     const { q: queries, k: keys, count } = plan.kept[grid];
     const q = view(queries[layer], count * width);

@@ -1,10 +1,9 @@
 // What runs beside the page: it holds the network, takes a photograph and
 // answers questions about it.
 
-// A picture file as pixels, (row, column, 4). Transparent is laid on white;
-// one of more than 16 million pixels is scaled down first.
-async function pixelsOf(file) {
-  const picture = await createImageBitmap(file);
+// A picture as pixels, (row, column, 4). Transparent is laid on white; one of
+// more than 16 million pixels is scaled down first.
+function pixelsOf(picture) {
   const pixels = picture.width * picture.height;
   const scale = Math.min(1, Math.sqrt(16e6 / pixels));
   const [width, height] = [picture.width, picture.height].map((length) =>
@@ -23,6 +22,28 @@ async function pixelsOf(file) {
 function serve(grids) {
   let network;
   let run = 0;
+  // Where the class token looks most in the last block, in shares of the
+  // side, (down, across): the mean over all heads and three by three patches.
+  function subjectOf(grid) {
+    const { num_layers: layers, num_heads: heads } = network.config;
+    const all = network.attention(grid, layers - 1, -1);
+    const count = 1 + grid * grid;
+    const inside = (at) => Math.min(grid - 1, Math.max(0, at));
+    let [most, place] = [-1, null];
+    for (let patch = 0; patch < grid * grid; patch += 1) {
+      const [row, column] = [Math.floor(patch / grid), patch % grid];
+      let sum = 0;
+      for (let near = 0; near < 9 * heads; near += 1) {
+        const down = inside(row + Math.floor(near / 3) % 3 - 1);
+        const across = inside(column + near % 3 - 1);
+        sum += all[Math.floor(near / 9) * count + 1 + down * grid + across];
+      }
+      if (sum > most) {
+        [most, place] = [sum, [row, column].map((at) => (at + 0.5) / grid)];
+      }
+    }
+    return place;
+  }
   // Other messages are read between two blocks.
   const pause = () => new Promise((done) => setTimeout(done));
   const methods = {
@@ -31,9 +52,9 @@ function serve(grids) {
       const { num_layers: layers, num_heads: heads } = network.config;
       return { kernel: network.kind, bytes: network.bytes, layers, heads };
     },
-    async show({ file }) {
+    async show({ picture }) {
       const mine = (run += 1);
-      const pixels = await pixelsOf(file);
+      const pixels = pixelsOf(picture);
       const side = network.config.patch_size;
       for (const grid of grids) {
         const square = centreSquare(pixels, grid * side);
@@ -45,7 +66,7 @@ function serve(grids) {
           return mine === run;
         });
         if (!whole) return false;
-        postMessage({ progress: { grid, finished: true } });
+        postMessage({ progress: { grid, subject: subjectOf(grid) } });
       }
       return true;
     },

@@ -27,6 +27,7 @@ PARTS = (
     "networks",
     "quizzes",
     "reference",
+    "search",
     "tables",
     "teaching",
     "third_party",

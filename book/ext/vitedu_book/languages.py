@@ -8,7 +8,6 @@ their English words still find them (`book/headings.json`).
 """
 
 import json
-import re
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -17,8 +16,6 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.search import languages
-from sphinx.search.en import SearchEnglish
 from sphinx.transforms import SphinxTransform
 
 from . import teaching
@@ -27,11 +24,6 @@ from . import teaching
 NAMES = {"zh": "中文"}
 TAGS = {"en": "en", "zh": "zh-Hans"}
 ENGLISH = "English"
-TRANSLATE = """((catalog) => {
-  Object.assign(Documentation.TRANSLATIONS, catalog.messages);
-  Documentation.PLURAL_EXPR = () => 0;
-  Documentation.LOCALE = catalog.locale;
-})("""
 ANCHORS, HEADINGS = "book/anchors.json", "book/headings.json"
 
 
@@ -79,52 +71,12 @@ class KeepAnchors(SphinxTransform):
                         self.document.nameids[name] = new
 
 
-class SearchChinese(SearchEnglish):
-    """Find Chinese text by its signs and by pairs of them.
-
-    No spaces cut it into words.
-    """
-
-    lang, language_name = "zh", "Chinese"
-    js_splitter_code = r"""
-function splitQuery(query) {
-  const signs = "\\u3400-\\u9fff", no = "\\s\\u3000-\\u9fff\\uff00-\\uffef";
-  const runs = RegExp(`[${signs}]+|[^${no}!-\\/:-@[-^\`{-~]+`, "g");
-  const pairs = (run) =>
-    Array.from({ length: run.length - 1 }, (_, at) => run.slice(at, at + 2));
-  return (query.match(runs) ?? []).flatMap((run) =>
-    RegExp(`^[${signs}]{2,}$`).test(run) ? pairs(run) : [run]);
-}
-"""
-
-    def split(self, input: str) -> list[str]:
-        """Return the signs and pairs of a text, and its Latin words."""
-        runs = re.findall(r"[\u3400-\u9fff]+", input)
-        pairs = [
-            run[start : start + size]
-            for run in runs
-            for size in (1, 2)
-            for start in range(len(run) - size + 1)
-        ]
-        return pairs + re.findall(r"[a-zA-Z0-9_]+", input)
-
-    def stem(self, word: str) -> str:
-        """Return what stands for a word in the index."""
-        return word if word[:1] > "\u3000" else super().stem(word)
-
-    def word_filter(self, word: str) -> bool:
-        """Tell whether a word enters the index."""
-        return word[:1] > "\u3000" or super().word_filter(word)
-
-
 def setup(app: Sphinx) -> None:
     """Run on reading, and tell each page of its translations."""
-    languages["zh"] = SearchChinese
     app.add_config_value("vitedu_anchors", {}, "env", (dict,))
     app.add_transform(KeepAnchors)
     app.connect("config-inited", read_headings)
     app.connect("html-page-context", lead_over)
-    app.connect("build-finished", keep_from_evaluating)
 
 
 def read_headings(app: Sphinx, config: Config) -> None:
@@ -177,16 +129,3 @@ def lead_over(
         f'href="{escape(top + folder + page)}" />'
         for name, folder in folders.items()
     )
-
-
-def keep_from_evaluating(app: Sphinx, exception: Exception | None) -> None:
-    """Let the words of Sphinx's scripts do without making functions of text.
-
-    The policy of the site forbids it (hosting.py). Its only use is for
-    languages with a plural.
-    """
-    path = Path(app.outdir, "_static", "translations.js")
-    if exception is None and path.is_file():
-        text = path.read_text(encoding="utf-8")
-        text = text.replace("Documentation.addTranslations(", TRANSLATE, 1)
-        path.write_text(text, encoding="utf-8")
