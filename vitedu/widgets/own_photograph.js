@@ -2,7 +2,7 @@
 
 const WORDS = {
   label: "Your own photograph, seen by a Vision Transformer",
-  about: "A Vision Transformer with 22 million weights runs here, in your "
+  about: "A Vision Transformer with 22 million parameters runs in your "
     + "browser. Your photograph stays on this machine: the page loads the "
     + "network once, and after that it neither asks for anything nor sends "
     + "anything.",

@@ -14,7 +14,7 @@ panorama = NumberExercise(
     "tokens of a panorama",
     hints=(
         "How wide is a patch of a ViT-S/14? How many fit into each side?",
-        "Every block hands on one token more than there are patches.",
+        "Every block passes on one token more than there are patches.",
     ),
     right=1921,
     why="80 columns and 24 rows of patches, and the class token.",
@@ -25,8 +25,8 @@ panorama = NumberExercise(
         1370: "that is the grid of the learned positions, 37 × 37. They are "
         "resampled to the grid of the photograph.",
         1471: "that is for patches of 16 pixels; these are 14 wide.",
-        105: "add nothing up: a grid of 80 columns and 24 rows has 80 × 24 "
-        "patches.",
+        105: "multiply instead of adding: a grid of 80 columns and 24 rows "
+        "has 80 × 24 patches.",
         376321: "that counts pixels; a patch has 14 × 14 of them.",
     },
     tolerance=0,
@@ -42,7 +42,7 @@ def _pairs(
     turned: bool = False,
     least: bool = False,
 ) -> Tensor:
-    """Return best buddies, with one thing done otherwise."""
+    """Return best buddies, with one thing done differently."""
     alike = scaled(first) @ scaled(second).T
     if least:
         alike = -alike
@@ -84,34 +84,34 @@ def _make_best_buddies() -> FunctionExercise:
         "20.2",
         "best buddies",
         hints=(
-            "All cosines are one matrix: first give each token the length "
-            "1, then multiply. Which axis belongs to whom?",
-            "`argmax` along one axis is the choice of the patches of "
-            "`first`, along the other that of `second`.",
+            "All cosines form one matrix: first give each token the length "
+            "1, then multiply. Which axis belongs to which argument?",
+            "`argmax` along one axis gives the choices of the patches of "
+            "`first`, along the other those of `second`.",
             "Follow the choice of a patch of `first`, and then the choice "
-            "of the patch that you come to. Are you back?",
+            "of the patch where you arrive. Are you back?",
         ),
         right=_pairs,
         wrong={
-            "you keep every patch of `first`; its choice has to choose it, "
-            "too.": lambda first, second: _pairs(first, second, mutual=False),
-            "you compare dot products; long tokens win them. Divide by the "
-            "lengths.": lambda first, second: _pairs(
+            "you keep every patch of `first`; its choice also has to choose "
+            "it.": lambda first, second: _pairs(first, second, mutual=False),
+            "you compare dot products, which favour long tokens. Divide by "
+            "the lengths.": lambda first, second: _pairs(
                 first, second, scaled=lambda x: x
             ),
-            "you compare distances; a cosine does not ask how long the "
+            "you compare distances; a cosine does not depend on how long the "
             "tokens are.": _by_distance,
             "the patch of `first` comes first in a row.": (
                 lambda first, second: _pairs(first, second, turned=True)
             ),
-            "the pairs are to follow the order of `first`.": (
+            "the pairs should follow the order of `first`.": (
                 _sorted_by_second
             ),
             "your pairs are the least similar ones.": (
                 lambda first, second: _pairs(first, second, least=True)
             ),
             "you divide each feature by its length over the patches; each "
-            "token has to get the length 1.": lambda first, second: _pairs(
+            "token should get the length 1.": lambda first, second: _pairs(
                 first, second, scaled=lambda x: F.normalize(x, dim=0)
             ),
         },
@@ -131,7 +131,7 @@ def _shares(
     rooted: bool = False,
     among_patches: bool = False,
 ) -> Tensor:
-    """Return the shares of variance, with one thing done otherwise."""
+    """Return fractions of variance, with one thing done differently."""
     apart = centred(tokens)
     if among_patches:
         apart = apart.T
@@ -150,47 +150,47 @@ def _make_component_shares() -> FunctionExercise:
         spread = torch.rand(features, generator=generator).double() + 0.2
         cloud = torch.randn(patches, features, generator=generator) * spread
         centre = 2 * torch.randn(features, generator=generator)
-        cases[f"{patches} patches of {features} numbers"] = (cloud + centre,)
+        cases[f"{patches} patches of {features} features"] = (cloud + centre,)
     return FunctionExercise(
         "20.3",
         "component shares",
         hints=(
-            "Components describe how points lie around their centre. What "
-            "is the centre of the cloud of tokens?",
-            "Add a fixed vector to all tokens. The cloud moves, its shape "
-            "stays. Do your shares stay?",
+            "Components describe how points are distributed around their "
+            "centre. What is the centre of the cloud of tokens?",
+            "Add a fixed vector to all tokens. The cloud moves, but its shape "
+            "does not change. Do your fractions change?",
             "Along which axis do you have to average to get one vector of "
-            "d_model numbers?",
+            "d_model components?",
         ),
         right=_shares,
         wrong={
-            "your shares change when a fixed vector is added to all tokens: "
-            "you subtract the mean of each token, not the mean token.": (
+            "your fractions change when a fixed vector is added to all "
+            "tokens: you subtract the mean of each token, not the mean "
+            "token.": (
                 lambda tokens: _shares(
                     tokens, centred=lambda x: x - x.mean(dim=1, keepdim=True)
                 )
             ),
-            "you subtract nothing; the first component then points to the "
-            "centre of the cloud.": lambda tokens: _shares(
+            "you do not subtract anything; the first component then points "
+            "to the centre of the cloud.": lambda tokens: _shares(
                 tokens, centred=lambda x: x
             ),
-            "you subtract one number from everything; each feature has a "
-            "mean of its own.": lambda tokens: _shares(
+            "you subtract one number from everything; each feature has its "
+            "own mean.": lambda tokens: _shares(
                 tokens, centred=lambda x: x - x.mean()
             ),
-            "the largest share comes first.": lambda tokens: _shares(
+            "the largest fraction comes first.": lambda tokens: _shares(
                 tokens, upward=True
             ),
-            "those are shares of the spread; a variance is its square.": (
-                lambda tokens: _shares(tokens, rooted=True)
-            ),
-            "you divide each feature by its spread; then no direction is "
-            "wide any more.": lambda tokens: _shares(
+            "those are fractions of the standard deviation; the variance is "
+            "its square.": lambda tokens: _shares(tokens, rooted=True),
+            "you divide each feature by its standard deviation; that changes "
+            "the shape of the cloud.": lambda tokens: _shares(
                 tokens,
                 centred=lambda x: (x - x.mean(dim=0)) / x.std(dim=0),
             ),
-            "there is one share for each feature; your covariance is that "
-            "of the patches.": lambda tokens: _shares(
+            "there should be one fraction per feature; your covariance is "
+            "between patches.": lambda tokens: _shares(
                 tokens, among_patches=True
             ),
         },
