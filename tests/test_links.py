@@ -31,7 +31,8 @@ def texts(root):
     for name in FOLDERS:
         top = root / name
         for path in [top, *top.rglob("*")]:
-            if path.suffix in TEXTS and path.is_file():
+            ours = "minisearch" not in path.parts
+            if ours and path.suffix in TEXTS and path.is_file():
                 yield path, path.read_text(encoding="utf-8")
 
 
