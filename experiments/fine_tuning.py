@@ -27,6 +27,11 @@ from vitedu.atomic_files import write_whole
 from vitedu.book.notebook import set_up
 from vitedu.config import TrainConfig, ViTConfig
 from vitedu.data.fashion import CLASSES, Fashion, fashion
+from vitedu.data.normalisation import (
+    IMAGENET,
+    ORIGINAL_VIT,
+    Normalisation,
+)
 from vitedu.data.photographs import preprocess
 from vitedu.pretrained.zoo import pretrained_vit
 from vitedu.training.baselines import SmallCNN
@@ -61,6 +66,12 @@ RATES = {
     "last": (3e-5, 1e-4, 3e-4, 1e-3),
 }
 """Of learning, among which the validation images choose."""
+WRONG = {
+    "wrong test": ORIGINAL_VIT,
+    "wrong test std": Normalisation(IMAGENET.mean, ORIGINAL_VIT.std),
+    "wrong test mean": Normalisation(ORIGINAL_VIT.mean, IMAGENET.std),
+}
+"""Normalisations of another network, in part or as a whole."""
 COUNTS = dict.fromkeys(RATES, LABELS) | {"small ViT": (20,), "last": (50,)}
 """Of labels. These two take minutes a run."""
 
@@ -99,17 +110,18 @@ def validation() -> Tensor:
     return (_places(clothes()) >= len(DRAWS) * max(LABELS)).nonzero()[:, 0]
 
 
-def as_photographs(images: Tensor) -> Tensor:
-    """Bring grey images into the form that the trained network knows.
+def as_photographs(
+    images: Tensor, normalisation: Normalisation = IMAGENET
+) -> Tensor:
+    """Bring grey images into the form that the trained network takes.
 
     Args:
         images: (image, 1, 28, 28), in [0, 1].
+        normalisation: By default the network's own.
 
     Returns:
-        (image, 3, 112, 112): enlarged, in three equal colours, normalised as
-        ImageNet's photographs are.
+        (image, 3, 112, 112): enlarged, in three equal colours, normalised.
     """
-    normalisation = start().normalisation
     return torch.stack(
         [
             preprocess(
@@ -323,6 +335,39 @@ def frozen_runs() -> Iterator[dict]:
                 )
 
 
+def wrong_runs() -> Iterator[dict]:
+    """Test linear maps on images normalised for another network.
+
+    Their features are those of block 8, as `block 8` reads them where all
+    images are normalised rightly.
+    """
+    settings = {"block": BLOCKS, "read": "mean", "strength": 100.0}
+
+    def read(images: Tensor, normalisation: Normalisation) -> Tensor:
+        some = (as_photographs(x, normalisation) for x in images.split(50))
+        return features(start(), some)[:, BLOCKS - 1, READS.index("mean")]
+
+    data = clothes()
+    test = {way: read(data.test_images, WRONG[way]) for way in WRONG}
+    for labels, draw in product((5, 20), DRAWS):
+        rows = few(labels, draw)
+        images, answers = data.train_images[rows], data.train_labels[rows]
+        train = dict.fromkeys(WRONG, read(images, IMAGENET))
+        train["wrong both"] = read(images, ORIGINAL_VIT)
+        for way, known in train.items():
+            found = few_shot_linear(
+                known,
+                answers,
+                test["wrong test" if way == "wrong both" else way],
+                settings["strength"],
+            )
+            yield (
+                {"way": way, "labels": labels, "draw": draw}
+                | settings
+                | {"right": right_of(found, "test", rows_asked("test"))}
+            )
+
+
 # --------------------------------------------------------------- trained
 
 
@@ -438,7 +483,7 @@ def main() -> None:
     """Run everything, write the result file."""
     set_up()
     runs = []
-    for some in (frozen_runs(), *map(trained_runs, RATES)):
+    for some in (frozen_runs(), wrong_runs(), *map(trained_runs, RATES)):
         for run in some:
             print(run, flush=True)
             runs.append(run)

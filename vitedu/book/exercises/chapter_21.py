@@ -1,4 +1,4 @@
-"""The exercises of chapter 21, a trained network on other images."""
+"""The exercises of chapter 21, a trained network on new images."""
 
 import torch
 from torch import Tensor
@@ -10,25 +10,26 @@ learning_parameters = NumberExercise(
     "21.1",
     "parameters that learn",
     hints=(
-        "A block has four linear maps with biases, two norms, and two "
+        "A block has four linear layers with biases, two norms, and two "
         "vectors of LayerScale.",
-        "Queries, keys and values together are one map from 384 to 1,152; "
-        "the feed-forward network goes up to 1,536 and back.",
-        "Behind three blocks of 1,775,232 parameters come the norm and the "
-        "head.",
+        "Queries, keys and values together are one linear layer from 384 to "
+        "1,152; the feed-forward network goes up to 1,536 and back.",
+        "Behind the three blocks, with 1,775,232 parameters each, come the "
+        "norm and the head.",
     ),
     right=5_330_314,
-    why="three blocks of 1,775,232, a norm of 768 and a head of 3,850.",
+    why="three blocks with 1,775,232 each, a norm with 768 and a head with "
+    "3,850.",
     wrong={
         5_325_696: "that is the three blocks; the norm and the head behind "
-        "them learn, too.",
-        5_329_546: "the norm behind the blocks learns, too: 2 × 384.",
+        "them also learn.",
+        5_329_546: "the norm behind the blocks also learns: 2 × 384.",
         5_326_464: "the head is missing: 384 × 10 weights and 10 biases.",
-        5_330_304: "the head has ten biases, too.",
-        5_328_010: "the factors of LayerScale learn, too: 2 × 384 in each "
+        5_330_304: "the head also has ten biases.",
+        5_328_010: "the factors of LayerScale also learn: 2 × 384 in each "
         "block.",
-        14_206_474: "that is for all eight blocks; the first five stay.",
-        3_850: "that is the head alone.",
+        14_206_474: "that is for all eight blocks; the first five are frozen.",
+        3_850: "that is only the head.",
     },
     tolerance=0,
 )
@@ -60,29 +61,29 @@ layer_rates = FunctionExercise(
     hints=(
         "How many groups are there? The patch embedding, each block, and the "
         "head.",
-        "The head has the whole rate. What has the last block, and the one "
-        "before?",
-        "A group that lies d steps below the head has rate × decay to the "
-        "power of d.",
+        "The head gets the full learning rate. What does the last block get, "
+        "and the one before it?",
+        "A group d steps below the head gets rate × decay to the power of d.",
     ),
     right=_rates,
     wrong={
-        "the head is to have the whole rate, and what lies below it less.": (
+        "the head should get the full learning rate, and the groups below it "
+        "less.": (
             lambda num_blocks, rate, decay: _rates(
                 num_blocks, rate, decay, upward=True
             )
         ),
-        "the last block already has a step of decay.": (
+        "the last block should already get one step of decay.": (
             lambda num_blocks, rate, decay: _rates(
                 num_blocks, rate, decay, head=0
             )
         ),
-        "even the head has lost a step; it has the whole rate.": (
+        "you apply a step of decay even to the head; it gets the full rate.": (
             lambda num_blocks, rate, decay: (
                 decay * _rates(num_blocks, rate, decay)
             )
         ),
-        "each step down multiplies by decay; you subtract.": (
+        "each step down multiplies the rate by decay; you subtract.": (
             lambda num_blocks, rate, decay: _rates(
                 num_blocks, rate, decay, linear=True
             )
@@ -90,7 +91,7 @@ layer_rates = FunctionExercise(
         "a group is missing: there are num_blocks + 2.": (
             lambda num_blocks, rate, decay: _rates(num_blocks, rate, decay)[1:]
         ),
-        "you forget the rate of the head; the result holds rates, not "
+        "you forget to multiply by the learning rate; return rates, not "
         "factors.": lambda num_blocks, rate, decay: _rates(
             num_blocks, 1.0, decay
         ),
@@ -125,7 +126,7 @@ def _honest(
 def _make_honest_accuracy() -> FunctionExercise:
     generator = torch.Generator().manual_seed(4)
     cases = {
-        f"{settings} settings, {draws} draws": tuple(
+        f"{settings} settings, {draws} labelled sets": tuple(
             torch.rand(settings, draws, generator=generator).double()
             for _ in range(2)
         )
@@ -139,28 +140,29 @@ def _make_honest_accuracy() -> FunctionExercise:
         "21.3",
         "honest accuracy",
         hints=(
-            "Which images have helped to choose? Those can no longer judge.",
-            "Choose one setting, by its mean over the draws of validation.",
-            "Then look at the row of that setting in `test`.",
+            "Which images helped to choose? They can no longer judge.",
+            "Choose one setting, by its mean in `validation` over the "
+            "labelled sets.",
+            "Then look at that setting's row in `test`.",
         ),
         right=_honest,
         wrong={
-            "the test images choose: what they then say is too good.": other(
+            "the test images choose; their verdict is too optimistic.": other(
                 "test"
             ),
-            "you report what the validation images say of the setting that "
-            "they chose; that is too good as well.": other(
+            "you report the validation accuracy of the setting that the "
+            "validation images chose; that is too optimistic as well.": other(
                 "validation accuracy"
             ),
-            "you choose another setting for each draw; choose one by the "
-            "mean.": other("each draw"),
-            "you choose by the single best draw, which is mostly luck; "
-            "choose by the mean.": other("single best"),
+            "you choose a different setting for each labelled set; choose one "
+            "by the mean.": other("each draw"),
+            "you choose by the best result on a single labelled set, which is "
+            "mostly luck; choose by the mean.": other("single best"),
             "you choose the worst setting.": other("worst"),
         },
         cases=cases,
     )
 
 
-# ``candidate(validation, test)``, accuracies (setting, draw).
+# ``candidate(validation, test)``, accuracies (setting, labelled set).
 honest_accuracy = _make_honest_accuracy()
