@@ -90,6 +90,139 @@ def test_a_split_takes_its_share_of_each_class(folder):
     assert sides(folder) != sides(folder, seed=1)
 
 
+def test_a_copy_of_a_picture_that_is_hidden_is_left_out(folder):
+    for hidden in (".ipynb_checkpoints", "@eaDir", "__MACOSX", "more/.x/y"):
+        paint(folder / "red" / hidden / "0.png", (255, 0, 0))
+    paint(folder / "@EADIR" / "0.png", (255, 0, 0))
+    (folder / "red" / "Thumbs.db").touch()
+    (folder / "red" / "again").symlink_to(folder / "red")
+    data = ImageFolder(folder, 8)
+    assert data.classes == ("blue", "green", "red")
+    assert len(data) == 21
+    found = {
+        reason: [str(path.relative_to(folder)) for path in paths]
+        for reason, paths in data.left_out.items()
+    }
+    hidden = {*found.pop("hidden")}
+    assert hidden >= {"@EADIR", ".cache", "red/@eaDir", "red/more/.x"}
+    assert hidden >= {"red/__MACOSX", "red/.hidden.png"}
+    kinds = [f"{name}/notes.txt" for name in COLOURS]
+    assert found == {
+        "no picture by its ending": [
+            *kinds[:2],
+            "red/Thumbs.db",
+            kinds[2],
+        ],
+        "a link to a folder": ["red/again"],
+        "beside the classes": ["README.md"],
+    }
+
+
+@pytest.mark.parametrize(
+    "ending", ["jfif", "JFIF", "tif", "TIFF", "jpe", "ppm", "bmp", "webp"]
+)
+def test_a_picture_is_one_by_its_ending(folder, ending):
+    path = folder / "blue" / f"new.{ending}"
+    Image.new("RGB", (5, 4), "white").save(path)
+    data = ImageFolder(folder, 4)
+    assert (data[[x for x, _ in data.samples].index(path)][0] > 0.9).all()
+
+
+def in_parts(folder, *parts, within=tuple(COLOURS)):
+    """Move the classes into the first part; add others, each of 2 pictures."""
+    for name in COLOURS:
+        shutil.move(folder / name, folder / parts[0] / name)
+    for part in parts[1:]:
+        for name in within if part != "notes" else (".x",):
+            for number in range(2):
+                paint(folder / part / name / f"{number}.png", "red")
+
+
+@pytest.mark.parametrize(
+    ("train", "val"),
+    [
+        ("train", "val"),
+        ("Train", "VAL"),
+        ("training", "validation"),
+        ("Training", "Validation"),
+        ("TRAIN", "dev"),
+        ("train", "valid"),
+        ("train_set", "eval-set"),
+        ("train2017", "val2017"),
+    ],
+)
+@pytest.mark.parametrize("more", [(), ("test",), ("Testing", "notes")])
+def test_parts_of_a_data_set_are_known_by_usual_names(
+    folder, train, val, more
+):
+    in_parts(folder, train, val, *more)
+    first, second = train_and_validation(folder, 8, augment="none")
+    assert first.classes == second.classes == ("blue", "green", "red")
+    assert (len(first), len(second)) == (21, 6)
+    assert all(folder / train in path.parents for path, _ in first.samples)
+    assert all(folder / val in path.parents for path, _ in second.samples)
+    beside = first.left_out["neither to train on nor to validate"]
+    assert {path.name for path in beside} >= {*more, "README.md"}
+    assert str(second) == (
+        f"6 pictures of 3 classes (blue 2, green 2, red 2): all of "
+        f"{folder / val}"
+    )
+
+
+@pytest.mark.parametrize("parts", [("train",), ("Training", "TEST")])
+def test_without_pictures_to_validate_some_are_drawn(folder, parts):
+    in_parts(folder, *parts)
+    first, second = train_and_validation(folder, 8, seed=3)
+    assert {path.parents[0].name for path, _ in first.samples} >= {*COLOURS}
+    where = folder / parts[0]
+    assert str(first) == (
+        f"18 pictures of 3 classes (blue 6, green 6, red 6): the rest of "
+        f"{where}"
+    )
+    assert str(second) == (
+        "3 pictures of 3 classes (blue 1, green 1, red 1): 0.2 of each class "
+        f"in {where}, drawn with seed 3"
+    )
+
+
+def test_pictures_to_test_on_need_no_classes(folder):
+    in_parts(folder, "train")
+    paint(folder / "test" / "1.png", COLOURS["red"])
+    first, second = train_and_validation(folder, 8)
+    assert len(first) + len(second) == 21
+
+
+def test_a_class_may_be_called_train(folder):
+    shutil.move(folder / "red", folder / "train")
+    first, _ = train_and_validation(folder, 8)
+    assert first.classes == ("blue", "green", "train")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (("one", "two"), "pictures in folders of its own alone, ['blue', 'g"),
+        (("images",), "If those are the classes, give "),
+        (("val", "test"), "parts of a data set are known by names such as"),
+        (
+            ("train", "val", "valid"),
+            "must hold one folder with a name for val",
+        ),
+        (("train", "Training", "val"), "one folder with a name for train"),
+    ],
+)
+def test_parts_that_cannot_be_told(folder, parts, message):
+    in_parts(folder, *parts)
+    with refuses(ValueError, message):
+        train_and_validation(folder, 8)
+
+
+def test_the_parts_have_the_same_classes(folder):
+    in_parts(folder, "train", "val", within=("red", "yelow"))
+    with refuses(ValueError, "folder must hold folders named after ['blue'"):
+        train_and_validation(folder, 8)
+
+
 def empty(folder):
     shutil.rmtree(folder)
     folder.mkdir()

@@ -2,8 +2,11 @@
 
 import copy
 import os
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 import torch
@@ -16,18 +19,34 @@ from vitedu.data.augmentation import augmentation
 from vitedu.data.normalisation import ORIGINAL_VIT, Normalisation
 from vitedu.data.photographs import preprocess, read_image
 
-SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+SUFFIXES = (
+    *(".bmp", ".gif", ".jfif", ".jpe", ".jpeg", ".jpg", ".pgm", ".png"),
+    *(".ppm", ".tif", ".tiff", ".webp"),
+)
+# Folders that systems and archives leave behind, beside those with a dot.
+_OF_SYSTEMS = ("@eadir", "@recycle", "#recycle", "$recycle.bin", "__macosx")
+# Part of a data set -> the words in the names of its folder, in any case.
+_PARTS = {
+    "train": {"train", "training"},
+    "val": {"val", "valid", "validation", "dev", "eval", "evaluation"},
+    "test": {"test", "testing"},
+}
 
 
 class ImageFolder(Dataset):
     """Pictures, each in the folder that has the name of its class.
 
-    They may lie in folders within that; what begins with a dot is left out,
-    and so are files of another kind. A picture is read when it is asked for.
+    They may lie in folders within that. Left out are hidden files and folders
+    and those of the system, at every depth, files without the ending of a
+    picture, and what lies beside the folders of the classes. A picture is read
+    when it is asked for. As text, the data says how many pictures each class
+    has, and where they come from.
 
     Attributes:
         classes: The names of the classes, sorted.
         samples: (path, number of the class), class by class.
+        left_out: Reason -> what was left out for it.
+        origin: How the samples were chosen.
 
     Args:
         folder: Holds the folders of the classes.
@@ -38,9 +57,11 @@ class ImageFolder(Dataset):
         classes: The names, where they are known; None takes the folders.
 
     Raises:
-        TypeError, ValueError: An argument of another type; no classes, or a
-            folder of a class without a picture. On reading: what is not a
-            whole picture, with its path.
+        TypeError, ValueError: An argument of another type; no classes; a
+            folder of a class without a picture, or with several folders of
+            pictures and none of its own, which is a part of the data rather
+            than a class. On reading: what is not a whole picture, with its
+            path.
         FileNotFoundError: There is no such folder.
         ModuleNotFoundError: torchvision is not installed, which `augment`
             needs.
@@ -63,8 +84,9 @@ class ImageFolder(Dataset):
             require.instance("classes", classes, tuple, list)
         if not folder.is_dir():
             raise FileNotFoundError(f"folder must be there, got {folder}")
-        found = [x.name for x in folder.iterdir() if x.is_dir()]
-        found = sorted(name for name in found if name[0] != ".")
+        self.left_out = defaultdict(list)
+        self.origin = f"all of {folder}"
+        found = [x.name for x in self._visible(folder) if x.is_dir()]
         self.classes = tuple(found if classes is None else classes)
         if not found or not {*found} <= {*self.classes}:
             wanted = "classes" if classes is None else list(classes)
@@ -76,21 +98,59 @@ class ImageFolder(Dataset):
         self.prepare = _prepare(image_size, augment, normalisation)
         self.samples = []
         for name in found:
-            paths = sorted(
-                path
-                for path in (folder / name).rglob("*")
-                if path.suffix.lower() in SUFFIXES and path.name[0] != "."
-            )
+            paths = self._pictures(folder / name)
             if not paths:
                 raise ValueError(
                     f"folder must hold pictures ({', '.join(SUFFIXES)}) of "
                     f"each class, got none in {folder / name}"
                 )
+            within = {path.relative_to(folder / name).parts for path in paths}
+            if min(map(len, within)) > 1 and len({x[0] for x in within}) > 1:
+                raise ValueError(
+                    "folder must hold pictures in the folders of its classes, "
+                    f"got {folder / name} with pictures in folders of its own "
+                    f"alone, {sorted({x[0] for x in within})}. If those are "
+                    f"the classes, give {folder / name}; parts of a data set "
+                    "are known by names such as train and val"
+                )
             number = self.classes.index(name)
             self.samples += [(path, number) for path in paths]
+        for path in self._visible(folder):
+            if not path.is_dir():
+                self.left_out["beside the classes"].append(path)
+
+    def _visible(self, folder: Path) -> list[Path]:
+        """List a folder, in order; note what is hidden in it."""
+        found = []
+        for path in sorted(folder.iterdir()):
+            out = self.left_out["hidden"] if _is_hidden(path) else found
+            out.append(path)
+        return found
+
+    def _pictures(self, folder: Path) -> list[Path]:
+        """Find the pictures in a folder and in those within it."""
+        found = []
+        for path in self._visible(folder):
+            if path.is_symlink() and path.is_dir():
+                self.left_out["a link to a folder"].append(path)
+            elif path.is_dir():
+                found += self._pictures(path)
+            elif path.suffix.lower() in SUFFIXES:
+                found.append(path)
+            else:
+                self.left_out["no picture by its ending"].append(path)
+        return found
 
     def __len__(self) -> int:
         return len(self.samples)
+
+    def __str__(self) -> str:
+        counts = Counter(number for _, number in self.samples)
+        named = (f"{name} {counts[i]}" for i, name in enumerate(self.classes))
+        return (
+            f"{len(self)} pictures of {len(self.classes)} classes "
+            f"({', '.join(named)}): {self.origin}"
+        )
 
     def __getitem__(
         self, index: int
@@ -110,11 +170,14 @@ def train_and_validation(
 ) -> tuple[ImageFolder, ImageFolder]:
     """Return pictures to train on, varied at random, and others to validate.
 
-    They lie in the folders ``train`` and ``val`` if both are there. Otherwise
-    some of each class are drawn to validate.
+    They lie in the folders ``train`` and ``val`` if both are there, or under
+    other usual names, such as ``Training`` and ``valid``. Otherwise some of
+    each class are drawn to validate, those in ``train`` if there is one. What
+    lies in ``test`` is left out. The `origin` of both says how it was.
 
     Args:
-        folder: Holds the folders of the classes, or ``train`` and ``val``.
+        folder: Holds the folders of the classes, or ``train`` and ``val``
+            with such folders in them.
         image_size: Side of the square that each picture becomes.
         augment: How much those to train on are varied, as for `ImageFolder`.
         normalisation: As for `preprocess`.
@@ -130,26 +193,79 @@ def train_and_validation(
     folder = require.path("folder", folder)
     require.number("share", share, above=0, below=1)
     require.seed("seed", seed)
-    parts = folder / "train", folder / "val"
     read = partial(
         ImageFolder, image_size=image_size, normalisation=normalisation
     )
-    if all(part.is_dir() for part in parts):
-        train = read(parts[0], augment=augment)
-        val = read(parts[1], classes=train.classes)
+    parts, others = _parts(folder)
+    train = read(parts.get("train", folder), augment=augment)
+    if "val" in parts:
+        val = read(parts["val"], classes=train.classes)
     else:
-        train = read(folder, augment=augment)
         val = copy.copy(train)
+        val.left_out = {}
         val.prepare = _prepare(image_size, "none", normalisation)
         drawn = _drawn(train, share, seed)
         val.samples = [x for x in train.samples if x in drawn]
         train.samples = [x for x in train.samples if x not in drawn]
+        val.origin = (
+            f"{share:g} of each class in {parts.get('train', folder)}, drawn "
+            f"with seed {seed}"
+        )
+        train.origin = f"the rest of {parts.get('train', folder)}"
+    if others:
+        train.left_out["neither to train on nor to validate"] = others
     if len(train.classes) < 2:
         raise ValueError(
             "folder must hold the folders of two classes or more, got "
             f"{folder} with {list(train.classes)}"
         )
     return train, val
+
+
+def _parts(folder: Path) -> tuple[dict[str, Path], list[Path]]:
+    """Find the folders to train on and to validate, and what is beside them.
+
+    A folder named train is a part if there is another part. On its own it is
+    one unless a picture lies in it or in a folder beside it, as in a class.
+
+    Raises:
+        ValueError: Two folders with names for one part.
+    """
+    found, others = {part: [] for part in _PARTS}, []
+    within = sorted(folder.iterdir()) if folder.is_dir() else []
+    for path in within:
+        words = {*re.split("[^a-z]+", path.name.lower())}
+        names = [part for part in _PARTS if _PARTS[part] & words]
+        is_part = path.is_dir() and not _is_hidden(path) and len(names) == 1
+        (found[names[0]] if is_part else others).append(path)
+    alone = not (found["val"] or found["test"])
+    if not found["train"] or (alone and any(map(_has_pictures, within))):
+        return {}, []
+    for part in ("train", "val"):
+        if len(found[part]) > 1:
+            raise ValueError(
+                f"folder must hold one folder with a name for {part}, got "
+                f"{folder} with {[path.name for path in found[part]]}"
+            )
+    parts = {part: found[part][0] for part in ("train", "val") if found[part]}
+    return parts, found["test"] + others
+
+
+def _has_pictures(path: Path) -> bool:
+    """Whether pictures lie in a folder, not only in others within it."""
+    return (
+        path.is_dir()
+        and not _is_hidden(path)
+        and any(map(_is_picture, path.iterdir()))
+    )
+
+
+def _is_hidden(path: Path) -> bool:
+    return path.name[0] == "." or path.name.lower() in _OF_SYSTEMS
+
+
+def _is_picture(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and not _is_hidden(path)
 
 
 def _prepare(

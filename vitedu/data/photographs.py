@@ -36,7 +36,7 @@ PHOTOGRAPHS: tuple[str, ...] = get_args(Name)
 _FOLDER = Path(__file__).parent
 
 # Pillow's readers that need no other program.
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "WEBP")
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 _MODES = ("1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 # How to turn a picture upright, by what a camera has noted.
 _TURNS = {
