@@ -129,7 +129,7 @@ def test_a_page_reads_what_the_library_finds(kind, name, second):
 def test_a_page_reads_what_the_trained_network_finds():
     trained = pretrained_vit()
     torch.manual_seed(0)
-    drawn = VisionTransformer(ViTConfig.s14(layer_scale=None)).eval()
+    drawn = VisionTransformer(ViTConfig.s14()).eval()
     names = ("cat", "rocket")
     given = asked_patches(trained, drawn, names)
     queries = [*range(0, 64, 9)]
