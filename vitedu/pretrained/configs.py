@@ -1,6 +1,7 @@
 """What a file of public weights says about the model it belongs to."""
 
 import json
+import math
 import os
 import warnings
 from dataclasses import fields as fields_of
@@ -10,6 +11,10 @@ from typing import Any
 
 from vitedu import require
 from vitedu.config import ViTConfig
+from vitedu.pretrained.descriptions import (
+    WIDTHS_AND_HEADS,
+    description_beside,
+)
 from vitedu.pretrained.weight_files import WeightFile, open_weights
 from vitedu.pretrained.weight_formats import (
     WeightFormat,
@@ -17,14 +22,8 @@ from vitedu.pretrained.weight_formats import (
     square_side,
 )
 
-# Hugging Face's names for what no shape tells, in its config.json.
-_SETTINGS = {
-    "num_attention_heads": "num_heads",
-    "layer_norm_eps": "layer_norm_eps",
-    "hidden_act": "activation",
-}
-# Models of these widths have heads of 64: Ti, S, B and L.
-_WIDTHS = (192, 384, 768, 1024)
+# Width of a known model -> its heads.
+_HEADS = dict(WIDTHS_AND_HEADS.values())
 _PATCHES = "patch_embed.proj.weight"
 
 
@@ -32,11 +31,12 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
     """Read a config off the names and shapes in a file of weights.
 
     A file of `save_vit` holds its config, which is returned if it fits the
-    arrays. In others the number of heads is in .npz files alone. For Hugging
-    Face it is taken from the `config.json` in the same folder, if there is
-    one, with epsilon and activation. Otherwise heads are assumed to be 64
-    wide, as in all models of the paper but the largest, whose heads are 80
-    wide; where no known model has this width, with a warning.
+    arrays. For others it is taken from the `config.json` in the same folder,
+    of Hugging Face or timm, what no array tells: heads, epsilon, activation
+    and pooling. Its sizes have to be those of the arrays. If there is none,
+    heads are those of the known model of this width, in the paper and in
+    timm; where no known model has it, they are taken to be 64 wide, with a
+    warning. In .npz files the arrays have the number of heads.
 
     `any_image_size` is True for the models of Hugging Face that always take
     any; with it, `resampling` is how the code that the file comes from does.
@@ -50,7 +50,8 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
 
     Raises:
         TypeError, ValueError: As for `load_vit`; a `config.json` or a saved
-            config that is damaged; a width that 64 does not divide where
+            config that is damaged; one of a model of other sizes, or of one
+            that computes something else; a width that 64 does not divide where
             `num_heads` is not given; positions without a square grid where
             `image_size` is not; changes that `ViTConfig` refuses.
 
@@ -61,13 +62,14 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
         if file.facts:
             return replace(_saved(file), **changes)
         facts = _Facts(file, find_family(file))
-        fields = facts.settings() | facts.sizes() | facts.choices() | changes
+        fields = facts.sizes() | facts.choices()
+        fields |= facts.described(fields) | changes
         if fields["any_image_size"]:
             fields.setdefault("resampling", facts.family.interpolation)
         if "image_size" not in fields:
             fields["image_size"] = facts.image_size(fields)
     if "num_heads" not in fields:
-        fields["num_heads"] = _heads_of_64(fields["d_model"])
+        fields["num_heads"] = _usual_heads(fields["d_model"])
     return ViTConfig(**fields)
 
 
@@ -88,18 +90,19 @@ def _saved(file: WeightFile) -> ViTConfig:
     return config
 
 
-def _heads_of_64(d_model: int) -> int:
+def _usual_heads(d_model: int) -> int:
+    if d_model in _HEADS:
+        return _HEADS[d_model]
     if d_model % 64:
         raise ValueError(
             "num_heads must be given where heads cannot be 64 wide, "
             f"got d_model={d_model}"
         )
-    if d_model not in _WIDTHS:
-        warnings.warn(
-            f"num_heads={d_model // 64} is a guess, heads of 64: no known "
-            f"model has d_model={d_model} and such heads; give num_heads",
-            stacklevel=3,
-        )
+    warnings.warn(
+        f"num_heads={d_model // 64} is a guess, heads of 64: no known "
+        f"model has d_model={d_model}; give num_heads",
+        stacklevel=3,
+    )
     return d_model // 64
 
 
@@ -167,27 +170,77 @@ class _Facts:
             "proj_bias": self._has("blocks.0.attn.proj.bias"),
         }
 
-    def settings(self) -> dict[str, Any]:
-        """Return what config.json tells, or else what the family has."""
-        found = {"layer_norm_eps": self.family.layer_norm_eps}
-        path = self.file.path.with_name("config.json")
-        if self.family.title != "Hugging Face" or not path.is_file():
-            return found
-        try:
-            settings = dict(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError, RecursionError) as error:
+    def described(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return what config.json tells, or else what the family has.
+
+        Raises:
+            ValueError: It is the description of another model.
+        """
+        said = description_beside(self.file.path)
+        found = {"layer_norm_eps": self.family.layer_norm_eps} | said.settings
+        if "pool" in found:
+            found["pool"] = self._pool(found["pool"])
+        contradictions = [
+            f"{name} {value}"
+            for name, ours, value in said.sizes
+            if not self._agree(ours, value, fields)
+        ]
+        heads = fields.get("num_heads")
+        if heads and found.get("num_heads", heads) != heads:
+            contradictions.append(f"num_heads {found['num_heads']}")
+        if contradictions:
             raise ValueError(
-                f"config.json must be a JSON object, got {path}: {error}"
-            ) from error
-        return found | {
-            ours: settings[theirs]
-            for theirs, ours in _SETTINGS.items()
-            if theirs in settings
+                "config.json must describe the file beside it, got "
+                f"{self.file.path} and {', '.join(contradictions)}"
+            )
+        found |= {
+            ours: value
+            for _, ours, value in said.sizes
+            if ours == "image_size"
         }
+        return found
+
+    def _agree(self, ours: str, value: Any, fields: dict[str, Any]) -> bool:
+        """Whether a size that is described is one of the arrays."""
+        sides = require.sides("patch_size", fields["patch_size"])
+        if ours == "patch_size":
+            value = tuple(value) if isinstance(value, list) else value
+            return require.sides(ours, value) == sides
+        if ours == "image_size":
+            value = tuple(value) if isinstance(value, list) else value
+            pairs = zip(require.sides(ours, value), sides, strict=True)
+            patches = math.prod(size // side for size, side in pairs)
+            prefix = self._num_placed(fields)
+            found = self._shape("pos_embed", 3)[1]
+            return found in (patches, prefix + patches)
+        if ours == "mlp_ratio":
+            return int(value * fields["d_model"]) == fields["d_ff"]
+        if ours == "num_classes" and fields[ours] == 0:
+            return True  # The file of a whole model without its head.
+        return value == fields[ours]
+
+    def _pool(self, described: str) -> str:
+        has_class_token = self._has("cls_token")
+        known = {
+            "token": "class_token" if has_class_token else None,
+            "avg": "mean_patches" if has_class_token else "mean",
+        }
+        if known.get(described) is None:
+            raise ValueError(
+                f"config.json must have a global_pool among {list(known)}, "
+                "'token' if there is a class token, got "
+                f"{described!r} beside {self.file.path}"
+            )
+        return known[described]
+
+    def _num_placed(self, fields: dict[str, Any]) -> int:
+        """Count the tokens in front that have a position in the file."""
+        tokens = int(fields["pool"] != "mean") + int(fields["distilled"])
+        return tokens + self.family.placed_registers
 
     def image_size(self, fields: dict[str, Any]) -> int | tuple[int, int]:
         """Return the pixels of a square grid of as many patches."""
-        prefix = int(fields["pool"] != "mean") + int(fields["distilled"])
+        prefix = self._num_placed(fields)
         shape = self._shape("pos_embed", 3)
         # Some of timm's models have positions for the patches alone.
         side = square_side(shape, prefix) or square_side(shape, 0)

@@ -27,6 +27,7 @@ from vitedu.data.normalisation import Normalisation
 from vitedu.data.sequences import Vocabulary
 from vitedu.positions import interpolate_positions
 from vitedu.pretrained.configs import config_of
+from vitedu.pretrained.descriptions import description_beside
 from vitedu.pretrained.weight_files import WeightFile, open_weights
 from vitedu.pretrained.weight_formats import (
     LARGEST_SIDE,
@@ -78,6 +79,9 @@ def load_vit(
     Where a file has positions for the patches alone, as of some models in
     timm, those of the class token become zero, which is the same.
 
+    A distillation token that no head reads, as in Hugging Face's DeiT after
+    fine-tuning, becomes a register, to which its position is added.
+
     What a file does not say has to be right in `config`: the number of heads
     (except in .npz files), epsilon (1e-6; in Hugging Face's ViT 1e-12),
     activation and pooling. `config_of` helps.
@@ -96,7 +100,9 @@ def load_vit(
         A model in evaluation mode and in PyTorch's default dtype, whatever
         the precision of the file. Its `normalisation` and `class_names` are
         those that `save_vit` has written, if any, the names unless the head
-        is new.
+        is new. For a file of others, `normalisation` is what a
+        `preprocessor_config.json` or timm's `config.json` in the same folder
+        says, if there is one.
 
     Raises:
         TypeError: An argument of the wrong type.
@@ -104,7 +110,8 @@ def load_vit(
         ValueError: The file is damaged, pickled (.pt, .pth, .bin: refused
             unread), of no known family, or does not fit `config`: all names
             and shapes that differ are listed. Infinity or NaN in a weight;
-            in a file of `save_vit`, another checksum.
+            in a file of `save_vit`, another checksum; in others, a
+            description beside it that is damaged or of another function.
 
     Source: Dosovitskiy et al. 2021, section 3.2: a new head starts at zero,
         positions are interpolated in two dimensions.
@@ -139,7 +146,10 @@ def model_of(
     reader = _Reader(file, config, resize_positions, new_head)
     state = reader.read(wanted)
     names = None if new_head else _saved_class_names(file, config)
-    normalisation = _saved_normalisation(file)
+    if file.facts:
+        normalisation = _saved_normalisation(file)
+    else:
+        normalisation = description_beside(file.path).normalisation
     model = VisionTransformer(config)
     model.load_state_dict(
         {key: state[_timm(key)] for key in model.state_dict()}
@@ -348,8 +358,6 @@ def _saved_class_names(
 
 
 def _saved_normalisation(file: WeightFile) -> Normalisation | None:
-    if not file.facts:
-        return None
     with damage_named(file.path, "save_vit"):
         found = dict(json.loads(file.facts)).get("normalisation")
         if found is None:
@@ -448,8 +456,9 @@ class _Reader:
         for key, part in parts.items():
             for layout, expected in part.items():
                 found = self.file.shape(layout.name)
-                if key == "pos_embed":
-                    found = self._with_prefix(found)
+                if key == "pos_embed" and len(found) == 3:
+                    rows = found[1] - self.family.placed_registers
+                    found = self._with_prefix((found[0], rows, found[2]))
                 if self.resize and key == "pos_embed":
                     self._square(found)
                 elif found != expected:
@@ -487,8 +496,13 @@ class _Reader:
     def _tensor(self, key: str, part: dict[Layout, Shape]) -> Tensor:
         read = [layout.ours(self.file.read(layout.name)) for layout in part]
         tensor = torch.cat(read)
+        placed = self.family.placed_registers
+        if key == "reg_token" and placed:
+            positions = self.file.read(self.family.layout("pos_embed").name)
+            return tensor + positions[:, 1 : 1 + placed]
         if key != "pos_embed":
             return tensor
+        tensor = torch.cat([tensor[:, :1], tensor[:, 1 + placed :]], dim=1)
         added = self._with_prefix(tuple(tensor.shape))[1] - tensor.shape[1]
         tensor = F.pad(tensor, (0, 0, added, 0))
         if not self.resize:

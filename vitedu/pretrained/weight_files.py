@@ -5,17 +5,22 @@ import math
 import os
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors import safe_open
+from safetensors.torch import save
 from torch import Tensor
+from torch.serialization import (
+    get_unsafe_globals_in_checkpoint,
+    safe_globals,
+)
 
 from vitedu import require
-from vitedu.atomic_files import damage_named
+from vitedu.atomic_files import damage_named, write_whole
 from vitedu.training.checkpoints import FORMAT
 
 # What numpy writes before the numbers is far shorter.
@@ -184,6 +189,116 @@ _HEADER = {
 }
 
 
+def convert_pickled(old: str | os.PathLike, new: str | os.PathLike) -> str:
+    """Write the weights of a pickled file to one that can be read safely.
+
+    Nothing in the file is executed: objects other than tensors, numbers and
+    text, such as the options of a training, are not made. Of several sets of
+    weights one is taken, by the order of averaged ones (``model_ema``,
+    ``teacher``) before others; what a compiled or distributed model puts in
+    front of names, such as ``module.`` and ``_orig_mod.``, is taken off.
+
+    Args:
+        old: What ``torch.save`` wrote: weights by name, alone or in
+            dictionaries within each other.
+        new: A name that ends in .safetensors.
+
+    Returns:
+        What was taken, and what else there was.
+
+    Raises:
+        TypeError: A path is no path.
+        FileNotFoundError: There is no such file.
+        ValueError: It is not such a file, is damaged, holds no weights, or
+            something that cannot be read without running code.
+        OSError: The folder of `new` does not exist, is read-only or full.
+    """
+    old, new = require.path("old", old), require.path("new", new)
+    if not old.is_file():
+        raise FileNotFoundError(f"old must be a file of weights, got {old}")
+    try:
+        with safe_globals(_stand_ins(old)):
+            content = torch.load(old, map_location="cpu", weights_only=True)
+    except Exception as error:  # What PyTorch advises then would run code.
+        raise ValueError(
+            "old must be a whole file of torch.save that can be read without "
+            f"running code, got {old}: {type(error).__name__}"
+        ) from error
+    weights, under = _flat(content), ""
+    if not weights:
+        raise ValueError(f"old must hold weights by name, got {old} with none")
+    beside = {}
+    while holder := next((x for x in _HOLDERS if _under(weights, x)), None):
+        under += f"{holder}."
+        inner = _under(weights, holder)
+        beside |= dict.fromkeys(
+            name.partition(".")[0]
+            for name in weights
+            if not name.startswith(f"{holder}.")
+        )
+        weights = inner
+    # A copy each: tensors that share memory are refused by the format.
+    copies = {
+        name: tensor.clone(memory_format=torch.contiguous_format)
+        for name, tensor in weights.items()
+    }
+    write_whole(new, save(copies, metadata={"format": "pt"}))
+    return (
+        f"taken: {len(weights)} weights{under and ' under '}{under[:-1]}; "
+        f"left out: {', '.join(beside) or 'none'}"
+    )
+
+
+# What files put around the weights, as dictionaries or in front of names.
+# Where there are several, the first: averaged weights before others.
+_HOLDERS = (
+    *("state_dict_ema", "model_ema", "ema", "teacher", "student"),
+    *("state_dict", "model_state_dict", "model", "net", "network"),
+    *("module", "_orig_mod", "base_encoder", "backbone"),
+)
+
+
+class _StandIn:
+    """Takes the place of an object that is no tensor, number or text."""
+
+    def __new__(cls, *args: object, **options: object) -> "_StandIn":
+        return super().__new__(cls)
+
+    def __init__(self, *args: object, **options: object) -> None:
+        pass
+
+    def __setstate__(self, state: object) -> None:
+        pass
+
+
+def _stand_ins(path: Path) -> list[tuple[type, str]]:
+    """Name what a file would make; a function of the system stays refused."""
+    try:
+        names = get_unsafe_globals_in_checkpoint(path)
+    except ValueError:  # The format of before 2020 has no such list.
+        names = ["argparse.Namespace"]
+    return [(_StandIn, name) for name in names]
+
+
+def _flat(content: object, prefix: str = "") -> dict[str, Tensor]:
+    """Return the tensors in dictionaries within each other, by dotted name."""
+    if not isinstance(content, Mapping):
+        is_weight = isinstance(content, Tensor) and prefix
+        return {prefix: content.detach()} if is_weight else {}
+    found = {}
+    for key, value in content.items():
+        found |= _flat(value, f"{prefix}.{key}" if prefix else str(key))
+    return found
+
+
+def _under(weights: dict[str, Tensor], holder: str) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(f"{holder}."): tensor
+        for name, tensor in weights.items()
+        if name.startswith(f"{holder}.")
+    }
+
+
 def _whole(path: Path) -> AbstractContextManager[None]:
     return damage_named(path, ".safetensors or .npz")
 
@@ -192,6 +307,9 @@ def _neither(path: Path) -> ValueError:
     return ValueError(
         f"path must be a .safetensors or .npz file, got {path}, which is "
         "neither. Pickled weights (.pt, .pth, .bin, .pkl) are refused, since "
-        "reading them can run code. Convert a file that you trust: "
-        "safetensors.torch.save_file(torch.load(old, weights_only=True), new)"
+        "reading them can run code. The following line reads numbers and text "
+        "alone, takes the weights from under 'model', 'state_dict', 'teacher' "
+        "and the like, and prefixes such as 'module.' off their names. "
+        "Convert a file that you trust: from vitedu.pretrained.weight_files "
+        "import convert_pickled; print(convert_pickled(old, new))"
     )

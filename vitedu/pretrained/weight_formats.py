@@ -150,6 +150,8 @@ class WeightFormat:
         any_image_size: Whether its models take images of any size.
         unused: Names of weights that only the training of its models needed.
         prefix: What stands before every name in this file.
+        placed_registers: How many registers have positions in this file,
+            behind the class token; here their positions are added to them.
     """
 
     title: str
@@ -161,6 +163,7 @@ class WeightFormat:
     unused: tuple[str, ...] = ()
     known_by: str = "blocks.0.norm1.weight"
     prefix: str = ""
+    placed_registers: int = 0
 
     @property
     def splits_qkv(self) -> bool:
@@ -240,6 +243,17 @@ def find_family(file: WeightFile) -> WeightFormat:
 
 def _variant(found: WeightFormat, names: Collection[str]) -> WeightFormat:
     """Return what Hugging Face does otherwise for some models."""
+
+    def has(key: str) -> bool:
+        return found.layout(key).name in names
+
+    one_head = has("head.weight") or has("pre_logits.fc.weight")
+    two_heads = has("head_dist.weight")
+    if has("dist_token") and one_head and not two_heads:
+        # No head reads the distillation token, so that it is a register.
+        modules = dict(found.modules)
+        modules["reg_token"] = modules.pop("dist_token")
+        return replace(found, modules=modules, placed_registers=1)
     if "cls_classifier.weight" in names:  # beside a second head
         modules = found.modules | {"head": "cls_classifier"}
         return replace(found, modules=modules)
