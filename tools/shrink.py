@@ -109,7 +109,7 @@ def shrink(site: Path) -> None:
     static = site / "_static"
     # The theme leaves a template of its own in that folder.
     pages = {
-        page: lighter(without_inline_scripts(page.read_text("utf-8"), static))
+        page: without_inline_scripts(page.read_text("utf-8"), static)
         for page in files_of(site)
         if page.suffix == ".html" and not page.is_relative_to(static)
     }
@@ -323,7 +323,7 @@ def shrink_fonts(fonts: Iterable[Path], characters: set[str]) -> None:
 
 
 def lighter(text: str) -> str:
-    """Return a drawing, or a page with drawings, with photographs as JPEG."""
+    """Return a drawing with its photographs as JPEG."""
     return PHOTOGRAPH.sub(_as_jpeg, text)
 
 

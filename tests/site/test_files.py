@@ -17,6 +17,12 @@ SCRIPT_LIMIT = 310_000
 # With the 169,280 or 169,536 weights of a translator that runs in the page,
 # and words for each of its stages.
 TRANSLATOR_LIMIT = 440_000
+# What a first visit brings before an explorer asks for more.
+VISIT_LIMIT = 400_000
+# The search holds an index of all words, which are many in Chinese.
+SEARCH_LIMIT = 580_000
+# The most letters that a page asks for: four faces for text, six for formulas.
+LETTERS = 145_000
 TRANSLATORS = {"chapters/09-transformer.html", "chapters/10-decoding.html"}
 BOOK = "From Transformer to ViT"
 SIDES = ("width", "height")
@@ -46,10 +52,48 @@ def test_links_lead_somewhere(site):
     ] == []
 
 
+def first_visit(page: Path) -> int:
+    """Return what a first visit to a page brings, at most.
+
+    That is the document, its styles and scripts, letters, and the pictures
+    that do not wait.
+    """
+    html = read(page)
+    text = page.read_text(encoding="utf-8")
+    named = {
+        *re.findall(r'rel="stylesheet"[^>]* href="([^"]*)"', text),
+        *(name for name in html.scripts if "/widget-state/" not in name),
+        *(x["src"] for x in html.images if x.get("loading") != "lazy"),
+        *re.findall(r'<image [^>]*\bhref="(?!data:)([^"]*)"', text),
+    }
+    files = {(page.parent / urlsplit(name).path).resolve() for name in named}
+    return LETTERS + sum(map(packed, {page, *files}))
+
+
+def test_a_first_visit_to_any_page_is_light(site):
+    pages = {
+        str(page.relative_to(site.folder)): page
+        for page in site.folder.rglob("*.html")
+        if "_static" not in page.parts and page.name != "404.html"
+    }
+    assert {*ALL_PAGES, *(f"zh/{path}" for path in ALL_PAGES)} <= {*pages}
+    brought = {path: first_visit(page) for path, page in pages.items()}
+    assert {
+        path: weight
+        for path, weight in brought.items()
+        if weight > (SEARCH_LIMIT if path == "zh/search.html" else VISIT_LIMIT)
+    } == {}
+
+
 def image_faults(path: str, image: dict[str, str]) -> Iterator[str]:
     """Say what an image lacks."""
     alt = image.get("alt", "")
-    if "logo__image" not in image.get("class", "") and (
+    # What is in a drawing is described with it.
+    in_drawing = image["src"].endswith((".avif", ".webp"))
+    if in_drawing:
+        if alt:
+            yield "is described twice"
+    elif "logo__image" not in image.get("class", "") and (
         len(alt) < SHORTEST_ALT or alt.startswith("_images/")
     ):
         yield "is not described"

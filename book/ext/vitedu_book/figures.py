@@ -9,6 +9,7 @@ small link.
 
 import re
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -16,6 +17,7 @@ from markdown_it import MarkdownIt
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from .images import take_out
 from .written import CELL, OUTPUT, change_text, html, parts, picture_file
 
 # The classes that `vitedu.book.figures` gives its drawings. The extension is
@@ -95,6 +97,8 @@ def put_in(app: Sphinx, body: str) -> str:
         if f'class="{DRAWING}"' not in text:
             return found[0]
         alt = ALT.search(found[0])
+        folder = found["src"].rpartition("/")[0]
+        text = take_out(text, Path(app.outdir, app.builder.imagedir), folder)
         return inline(
             text, f"d{next(number)}", alt[1] if alt else "", found["src"]
         )
