@@ -70,12 +70,21 @@ CAN_BE_SCROLLED = """() => [...document.querySelectorAll(
   "pre, div.math, .cell_output > .output",
 )].every((node) => node.scrollWidth <= node.clientWidth
   || node.tabIndex === 0)"""
-WIDER = """() => [...document.querySelectorAll(".bd-article *")].filter(
+STICKS_OUT = """() => [...document.querySelectorAll(".bd-article *")].filter(
   (node) => node.getBoundingClientRect().right > innerWidth + 1
     && !node.closest("pre, table, div.math, svg"),
 ).map((node) => `sticks out: ${node.outerHTML.slice(0, 120)}`).concat(
   document.documentElement.scrollWidth > innerWidth
     ? ["the page scrolls sideways"] : [])"""
+# Canvases follow a window that has changed a few frames later.
+WIDER = f"""async () => {{
+  const wider = {STICKS_OUT};
+  const until = performance.now() + 5000;
+  while (wider().length && performance.now() < until) {{
+    await new Promise(requestAnimationFrame);
+  }}
+  return wider();
+}}"""
 # The drawing that is seen, and the height of its letters; exponents, which
 # are parts of a text, may be smaller.
 DRAWINGS = """(kind) => [...document.querySelectorAll(
