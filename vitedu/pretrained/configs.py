@@ -11,7 +11,7 @@ from typing import Any
 
 from vitedu import require
 from vitedu.config import ViTConfig
-from vitedu.pretrained.descriptions import (
+from vitedu.pretrained.weight_descriptions import (
     WIDTHS_AND_HEADS,
     description_beside,
 )
