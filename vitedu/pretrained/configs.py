@@ -11,7 +11,7 @@ from typing import Any
 
 from vitedu import require
 from vitedu.config import ViTConfig
-from vitedu.pretrained.descriptions import (
+from vitedu.pretrained.weight_descriptions import (
     WIDTHS_AND_HEADS,
     description_beside,
 )
@@ -106,6 +106,13 @@ def _usual_heads(d_model: int) -> int:
     return d_model // 64
 
 
+def _sides(name: str, value: Any) -> tuple[int, int]:
+    """Return height and width, which JSON has as a number or a list."""
+    return require.sides(
+        name, tuple(value) if isinstance(value, list) else value
+    )
+
+
 class _Facts:
     """What the names and shapes of one file tell, under our names."""
 
@@ -193,22 +200,19 @@ class _Facts:
                 "config.json must describe the file beside it, got "
                 f"{self.file.path} and {', '.join(contradictions)}"
             )
-        found |= {
-            ours: value
-            for _, ours, value in said.sizes
-            if ours == "image_size"
-        }
+        for name, ours, value in said.sizes:
+            if ours == "image_size":
+                height, width = _sides(name, value)
+                found[ours] = height if height == width else (height, width)
         return found
 
     def _agree(self, ours: str, value: Any, fields: dict[str, Any]) -> bool:
         """Whether a size that is described is one of the arrays."""
         sides = require.sides("patch_size", fields["patch_size"])
         if ours == "patch_size":
-            value = tuple(value) if isinstance(value, list) else value
-            return require.sides(ours, value) == sides
+            return _sides(ours, value) == sides
         if ours == "image_size":
-            value = tuple(value) if isinstance(value, list) else value
-            pairs = zip(require.sides(ours, value), sides, strict=True)
+            pairs = zip(_sides(ours, value), sides, strict=True)
             patches = math.prod(size // side for size, side in pairs)
             prefix = self._num_placed(fields)
             found = self._shape("pos_embed", 3)[1]

@@ -27,7 +27,7 @@ from vitedu.data.normalisation import Normalisation
 from vitedu.data.sequences import Vocabulary
 from vitedu.positions import interpolate_positions
 from vitedu.pretrained.configs import config_of
-from vitedu.pretrained.descriptions import description_beside
+from vitedu.pretrained.weight_descriptions import description_beside
 from vitedu.pretrained.weight_files import WeightFile, open_weights
 from vitedu.pretrained.weight_formats import (
     LARGEST_SIDE,
