@@ -543,3 +543,8 @@ def test_a_checkpoint_needs_a_folder(tmp_path):
         f"checkpoint must lie in a folder that exists, got {path}",
     ):
         fit(model, loader, TrainConfig(num_epochs=11), checkpoint=path)
+    with refuses(
+        ValueError,
+        f"checkpoint must be a file or a free name, got {tmp_path}",
+    ):
+        fit(model, loader, TrainConfig(num_epochs=11), checkpoint=tmp_path)
