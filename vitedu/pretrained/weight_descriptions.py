@@ -96,7 +96,7 @@ def description_beside(path: Path) -> Description:
     """
     described = path.with_name("config.json")
     settings = _read(described)
-    arguments = settings.get("model_args") or {}
+    arguments = _inner(settings, "model_args", described)
     _require_known(described, settings, arguments)
     said = settings | arguments
     sizes = [(k, ours, said[k]) for k, ours in _SIZES.items() if k in said]
@@ -106,7 +106,11 @@ def description_beside(path: Path) -> Description:
             sizes.append((name, "d_model", WIDTHS_AND_HEADS[word][0]))
     return Description(
         [size for size in sizes if size[2] is not None],
-        {ours: said[k] for k, ours in _SETTINGS.items() if k in said},
+        {
+            ours: said[k]
+            for k, ours in _SETTINGS.items()
+            if said.get(k) is not None
+        },
         _normalisation(path, settings),
     )
 
@@ -120,6 +124,16 @@ def _read(path: Path) -> dict[str, Any]:
         raise ValueError(
             f"{path.name} must be a JSON object, got {path}: {error}"
         ) from error
+
+
+def _inner(settings: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    found = settings.get(name) or {}
+    if not isinstance(found, dict):
+        raise ValueError(
+            f"{path.name} must hold a JSON object for {name}, got {found!r} "
+            f"in {path}"
+        )
+    return found
 
 
 def _require_known(
@@ -149,7 +163,8 @@ def _normalisation(
     processor = _read(path.with_name("preprocessor_config.json"))
     if processor.get("do_normalize") is False:
         processor |= {"image_mean": [0, 0, 0], "image_std": [1, 1, 1]}
-    timm = settings.get("pretrained_cfg") or settings
+    described = path.with_name("config.json")
+    timm = _inner(settings, "pretrained_cfg", described) or settings
     found = [
         _three(said, mean, std, path)
         for said, mean, std in (
