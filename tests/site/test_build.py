@@ -10,18 +10,22 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import nbformat
+import numpy as np
 import pytest
 from conftest import watch
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from nbformat import NotebookNode
 from pages import read
+from PIL import Image
 from sphinx.errors import ConfigError
 from tiny_book import CONFIG, TOC, build, fault
 from vitedu_book.execution import KEPT, drop_stale, look_at_cache
 from vitedu_book.hosting import set_address, set_repository
 
 from tools.shrink import without_inline_scripts
+from vitedu.book import plots
+from vitedu.book.figures import drawing
 
 
 def chapter(*claims: dict, rungs: tuple[dict, ...] = ()) -> NotebookNode:
@@ -166,6 +170,30 @@ def test_two_entries_with_one_name_fail_the_build(book):
 def test_a_fault_of_a_page_fails_the_build(book, text, message):
     (book / "first.md").write_text(f"# First\n\n{text}\n")
     assert message in fault(book)
+
+
+def test_pictures_of_a_drawing_are_files_beside_the_page(book):
+    figure, [[axes]] = plots.new_figure()
+    axes.imshow(np.random.default_rng(0).random((64, 64)))
+    text = drawing(figure, phone=True)
+    notebook = chapter()
+    notebook.cells[1].outputs = [
+        nbformat.v4.new_output("display_data", {"image/svg+xml": text})
+    ]
+    nbformat.write(notebook, book / "one.ipynb")
+    build(book)
+    page = book / "_build" / "html" / "one.html"
+    drawn = [x for x in read(page).images if "_images/" in x["src"]]
+    assert len(drawn) == 2  # one for each width
+    for image in drawn:
+        with Image.open(page.parent / image["src"]) as file:
+            size = file.size
+        assert image["loading"] == "lazy"
+        assert (image["width"], image["height"]) == (*map(str, size),)
+    assert "data:image" not in page.read_text(encoding="utf-8")
+    # A file of its own, for paper, holds all that it shows.
+    (file,) = page.parent.glob("_images/*.svg")
+    assert file.read_text(encoding="utf-8").count("data:image/png") == 2
 
 
 def test_widgets_are_in_scripts_and_their_bytes_in_some_that_wait(book):
