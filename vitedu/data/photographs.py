@@ -87,7 +87,7 @@ def photograph(name: Name) -> Float[Tensor, "3 height width"]:
 def read_image(
     path: str | os.PathLike, image_size: int | None = None
 ) -> Float[Tensor, "3 height width"]:
-    """Read a BMP, GIF, JPEG, PNG or WebP file, as `rgb_pixels` does.
+    """Read a BMP, GIF, JPEG, PNG, PPM, TIFF or WebP file by `rgb_pixels`.
 
     The first bytes of a file decide which kind it is. If it holds several
     pictures, the first is read. One of more than about 180 million pixels is
