@@ -133,7 +133,7 @@ def test_the_search_speaks_chinese(open_page):
     results = page.locator("#search-results")
     expect(results.locator("li > a").first).to_be_visible()
     expect(results.locator("small").first).to_contain_text("残差、归一化")
-    assert {*results.locator("mark").all_inner_texts()} == {"残差流"}
+    assert results.locator("mark").first.inner_text() == "残差流"
     expect(page.locator("#search-said")).to_have_text(re.compile(r"^\d+ 节$"))
     page.get_by_role("main").get_by_role("searchbox").fill("softmax")
     expect(page.get_by_role("heading", name="库的参考文档")).to_be_visible()
