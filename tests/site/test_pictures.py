@@ -49,7 +49,7 @@ def seen(
     """Return what a page from disk, in the site's styles, shows of it."""
     shown = inline(text, "d1", "Four pictures.", "a.svg")
     page = (site / SHOWPIECES[0]).read_text(encoding="utf-8")
-    sheet = site / re.search(r'"stylesheet" href="../([^"]*)"', page)[1]
+    sheet = site / re.search(r'_static/joined/[^"]*', page)[0]
     file.write_text(
         f'<!doctype html><html data-theme="{theme}"><meta charset="utf-8">'
         f'<link rel="stylesheet" href="{sheet.as_uri()}">'
