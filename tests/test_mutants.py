@@ -222,8 +222,8 @@ MUTANTS = [
     Mutant(
         "padding is all that is seen",
         "masks",
-        "(tokens != pad_id)[",
-        "(tokens == pad_id)[",
+        "(tokens != pad_id)[:, None, None, :]",
+        "(tokens == pad_id)[:, None, None, :]",
         CROSS,
     ),
     Mutant(
