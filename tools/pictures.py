@@ -25,6 +25,8 @@ PICTURES = {
 def photograph(page: Page, path: str, top: str) -> bytes:
     """Return a PNG of what is seen once everything has been drawn."""
     page.goto((SITE / path).as_uri())
+    # Not every system has Chinese letters.
+    page.add_style_tag(content=".top-bar .language { visibility: hidden }")
     start = page.locator(top)
     start.evaluate("node => node.scrollIntoView({ behavior: 'instant' })")
     page.wait_for_timeout(3000)
