@@ -144,8 +144,9 @@ def expect_readings(page: Page, cat: Path, **changes) -> None:
     assert shown["half"] == pytest.approx(half, abs=1)
     assert shown["alike"] == pytest.approx(alike, abs=2)
     shares = (cosines - cosines.min()) / (1 - cosines.min())
-    assert canvas(page, "similarity").sum(-1).argmax() == patch
     order = canvas(page, "similarity").sum(-1).ravel()
+    # Another patch may be as bright as the one that is asked.
+    assert order[patch] == order.max()
     assert np.corrcoef(order, shares)[0, 1] > 0.98
 
 

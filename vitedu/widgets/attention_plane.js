@@ -127,7 +127,7 @@ function lookPlane(keys, names, asking, onDrag) {
     WORDS.lookPicture, ...lines,
     ...keys.map(([x, y]) =>
       fill(SIGNS.key(), { cx: across(x), cy: down(y) }, [])),
-    arrow, tip, ...namesOf(keys, names), asker, handle,
+    arrow, tip, ...namesOf(keys, names), ...(asking ? [asker] : []), handle,
   );
   handle.addEventListener("pointerdown", (event) => {
     event.preventDefault();
