@@ -164,16 +164,19 @@ def test_keys_lead_through_a_deck_and_its_guesses(open_deck):
             yield shown(page)
 
     first, second = "scaled-dot-product-attention", "what-does-attention-do"
+    third = "where-do-query-key-and-value-come-from"
+    fourth = "how-is-it-computed-by-hand"
     assert shown(page) == first
     seen = [*press("ArrowDown", "ArrowDown", "ArrowRight")]
     assert seen == [f"{first}-1", f"{first}-2", second]
+    assert [*press(*3 * ["ArrowRight"])] == [second, third, fourth]
     # The question comes before what it asks for.
-    code = page.locator(f"#{second} pre")
+    code = page.locator(f"#{fourth} pre").first
     expect(code).to_be_hidden()
-    assert [*press("ArrowRight")] == [second]
+    assert [*press("ArrowRight")] == [fourth]
     expect(code).to_be_visible()
-    third = "how-is-it-computed-by-hand"
-    assert [*press("ArrowRight", "PageUp")] == [third, second]
+    fifth = "how-large-does-a-score-get"
+    assert [*press("ArrowRight", "PageUp")] == [fifth, f"{fourth}-4"]
     # A guess is answered by going on.
     page.evaluate(
         """() => {
