@@ -23,6 +23,7 @@ from vitedu import require
 from vitedu.book import plots
 from vitedu.book.choices import check_choices, choice_box
 from vitedu.book.figures import drawing
+from vitedu.book.numbers import number_text
 from vitedu.book.outputs import shown_in
 from vitedu.book.phrases import Phrases, phrases_of
 from vitedu.training.devices import choose_device
@@ -338,24 +339,6 @@ def rung(
     }
     sentence = f"{lower} = {upper} (largest difference {difference:.2g})"
     display(_Entry("rung", sentence, entry))
-
-
-def number_text(value: float, digits: int = 4) -> str:
-    """Write a number as a sentence of the book does.
-
-    Args:
-        value: The number; up to a quadrillion it takes no power of ten.
-        digits: How many significant digits a fraction gets. Those before the
-            point are written all.
-
-    >>> number_text(14_464.0), number_text(1234.5), number_text(2 / 3)
-    ('14,464', '1,234', '0.6667')
-    >>> number_text(9.3e-13), number_text(-1e30)
-    ('9.3e-13', '-1e+30')
-    """
-    if 10**digits - 0.5 <= abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:,.{digits}g}"
 
 
 def _number(name: str, value: float) -> float:

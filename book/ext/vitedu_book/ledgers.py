@@ -39,32 +39,26 @@ class Kind(NamedTuple):
     cells: Callable[[Entry], tuple[str, ...]]
 
 
-def _text(value: float, digits: int = 6) -> str:
-    """Write a number without a power of ten, as `notebook.claim` does."""
-    if 10**digits - 0.5 <= abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:,.{digits}g}"
-
-
 def _claim_cells(claim: Entry) -> tuple[str, ...]:
-    unit = claim["unit"]
+    from vitedu.book.numbers import number_text
+
+    def text(value: float, digits: int = 6) -> str:
+        return number_text(value, digits) + claim["unit"]
+
     if "expected" in claim:
-        allowed = (
-            f"{_text(claim['expected'])}{unit} ± "
-            f"{_text(claim['tolerance'], digits=3)}{unit}"
-        )
+        allowed = f"{text(claim['expected'])} ± {text(claim['tolerance'], 3)}"
     else:
         allowed = ", ".join(
-            f"{words} {_text(claim[key])}{unit}"
+            f"{words} {text(claim[key])}"
             for key, words in (("at_least", "≥"), ("at_most", "≤"))
             if key in claim
         )
     baseline = claim.get("baseline")
     return (
         claim["statement"],
-        f"{_text(claim['value'])}{unit}",
+        text(claim["value"]),
         allowed,
-        "" if baseline is None else f"{_text(baseline)}{unit}",
+        "" if baseline is None else text(baseline),
         str(claim["seeds"]),
     )
 
