@@ -20,8 +20,6 @@ __all__ = ["PAGES", "chromium", "read", "start_explorers"]
 def chromium() -> Iterator[Browser]:
     """Start the browser of the tests."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=ensure_browser.find(), args=["--no-sandbox"]
-        )
+        browser = ensure_browser.launch(playwright, ensure_browser.find())
         yield browser
         browser.close()

@@ -5,6 +5,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -24,6 +28,14 @@ def _playwright_browser() -> str | None:
     with sync_playwright() as playwright:
         path = Path(playwright.chromium.executable_path)
     return str(path) if path.exists() else None
+
+
+def launch(playwright: "Playwright", path: str) -> "Browser":
+    """Start the Chromium at a path."""
+    # Its sandbox does not start for root in a container.
+    return playwright.chromium.launch(
+        executable_path=path, args=["--no-sandbox"]
+    )
 
 
 def install() -> None:

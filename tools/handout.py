@@ -31,10 +31,7 @@ def main(language: str = "") -> None:
         sys.exit("No Chromium was found: python -m tools.ensure_browser")
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        # The sandbox of Chromium does not start for root in a container.
-        browser = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox"]
-        )
+        browser = ensure_browser.launch(playwright, path)
         for _, pages in paper.contents():
             for page in pages:
                 if page.startswith("chapters/"):

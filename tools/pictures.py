@@ -43,9 +43,7 @@ def main() -> None:
     if chromium is None or not (SITE / "index.html").exists():
         raise SystemExit("it needs Chromium, and the site: run `make book`")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox"]
-        )
+        browser = ensure_browser.launch(playwright, chromium)
         for name, (path, top, width, height) in PICTURES.items():
             page = browser.new_page(
                 viewport={"width": width, "height": height},

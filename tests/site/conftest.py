@@ -68,10 +68,7 @@ def site(root: Path) -> Iterator[Site]:
 @pytest.fixture(scope="session")
 def browser(chromium_path: str, playwright: Playwright) -> Iterator[Browser]:
     """Start the browser once."""
-    # The sandbox of Chromium does not start for root in a container.
-    browser = playwright.chromium.launch(
-        executable_path=chromium_path, args=["--no-sandbox"]
-    )
+    browser = ensure_browser.launch(playwright, chromium_path)
     yield browser
     browser.close()
 
