@@ -281,12 +281,17 @@ def test_a_conversion_executes_nothing(tmp_path, zipped, how):
     assert not trace.exists()
 
 
+WITHIN_ITSELF: dict = {}
+WITHIN_ITSELF["model"] = WITHIN_ITSELF
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (nn.Linear(2, 2), "old must hold weights by name, got"),
         ([draw(2)], "old must hold weights by name, got"),
         ({"epoch": 3}, "old must hold weights by name, got"),
+        (WITHIN_ITSELF, "old must be a whole file of torch.save"),
         (None, "old must be a whole file of torch.save"),
     ],
 )

@@ -219,12 +219,12 @@ def convert_pickled(old: str | os.PathLike, new: str | os.PathLike) -> str:
     try:
         with safe_globals(_stand_ins(old)):
             content = torch.load(old, map_location="cpu", weights_only=True)
+        weights, under = _flat(content), ""
     except Exception as error:  # What PyTorch advises then would run code.
         raise ValueError(
             "old must be a whole file of torch.save that can be read without "
             f"running code, got {old}: {type(error).__name__}"
         ) from error
-    weights, under = _flat(content), ""
     if not weights:
         raise ValueError(f"old must hold weights by name, got {old} with none")
     beside = {}
