@@ -306,7 +306,6 @@ LARGE = {
     "FollowDigit": 32_000,
     "FollowSentence": 34_500,
     "ReverseTrainer": 20_500,
-    "BagOfPatches": 20_500,
 }
 
 
