@@ -19,8 +19,6 @@ SCRIPT_LIMIT = 310_000
 TRANSLATOR_LIMIT = 440_000
 # What a first visit brings before an explorer asks for more.
 VISIT_LIMIT = 400_000
-# The search holds an index of all words, which are many in Chinese.
-SEARCH_LIMIT = 580_000
 # The most letters that a page asks for: four faces for text, six for formulas.
 LETTERS = 145_000
 TRANSLATORS = {"chapters/09-transformer.html", "chapters/10-decoding.html"}
@@ -81,7 +79,7 @@ def test_a_first_visit_to_any_page_is_light(site):
     assert {
         path: weight
         for path, weight in brought.items()
-        if weight > (SEARCH_LIMIT if path == "zh/search.html" else VISIT_LIMIT)
+        if weight > VISIT_LIMIT
     } == {}
 
 
