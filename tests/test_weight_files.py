@@ -242,6 +242,15 @@ def test_a_pickled_file_is_converted_as_the_refusal_says(tmp_path, name):
         assert torch.equal(found[key], tensor)
 
 
+def test_a_conversion_does_not_replace_what_it_reads(tmp_path):
+    old = tmp_path / "old.pth"
+    torch.save(PICKLED["DINO"], old)
+    before = old.read_bytes()
+    with refuses(ValueError, f"new must end in .safetensors, got {old}"):
+        convert_pickled(old, old)
+    assert old.read_bytes() == before
+
+
 def test_a_conversion_says_what_it_takes(tmp_path):
     old, new = tmp_path / "old.pth", tmp_path / "new.safetensors"
     torch.save(PICKLED["DINO"], old)

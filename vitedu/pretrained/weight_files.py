@@ -210,12 +210,15 @@ def convert_pickled(old: str | os.PathLike, new: str | os.PathLike) -> str:
         TypeError: A path is no path.
         FileNotFoundError: There is no such file.
         ValueError: It is not such a file, is damaged, holds no weights, or
-            something that cannot be read without running code.
+            something that cannot be read without running code; `new` has
+            another ending.
         OSError: The folder of `new` does not exist, is read-only or full.
     """
     old, new = require.path("old", old), require.path("new", new)
     if not old.is_file():
         raise FileNotFoundError(f"old must be a file of weights, got {old}")
+    if new.suffix != ".safetensors":
+        raise ValueError(f"new must end in .safetensors, got {new}")
     try:
         with safe_globals(_stand_ins(old)):
             content = torch.load(old, map_location="cpu", weights_only=True)
