@@ -28,6 +28,7 @@ PARTS = (
     "quizzes",
     "reference",
     "search",
+    "sidenotes",
     "tables",
     "teaching",
     "third_party",
