@@ -87,6 +87,17 @@ def test_the_button_of_a_fold_is_in_its_title_of_two_lines(open_page):
     assert around["y"] < inside["y"] < around["y"] + around["height"] / 2
 
 
+@pytest.mark.parametrize(("width", "first"), [(1280, "note"), (390, "text")])
+def test_a_note_is_beside_its_paragraph_or_below_it(open_page, width, first):
+    note = open_page(CHAPTERS[12], width=width).locator(".margin").first
+    text = note.locator("xpath=following-sibling::*[1]")
+    tops = {
+        "note": note.bounding_box()["y"],
+        "text": text.bounding_box()["y"] + 20,
+    }
+    assert min(tops, key=tops.get) == first
+
+
 def test_wide_formula_scrolls_and_takes_the_focus(open_page):
     page = open_page("book/notation.html", **PHONE)
     wide = page.evaluate_handle(
