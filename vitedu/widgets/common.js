@@ -7,16 +7,16 @@ const SVG = "http://www.w3.org/2000/svg";
 const PHRASES = new Map();
 const SPOKEN = new Set(["alt", "aria-label", "title"]);
 // Each explorer has a script of its own, and a page may show several.
-function newId() {
+export function newId() {
   globalThis.viteduIds = (globalThis.viteduIds ?? 0) + 1;
   return `vitedu-${globalThis.viteduIds}`;
 }
 
-function phrased(text) {
+export function phrased(text) {
   return PHRASES.get(text) ?? text;
 }
 
-function fill(node, attributes, children) {
+export function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (name === "text") node.textContent = phrased(value);
@@ -26,29 +26,29 @@ function fill(node, attributes, children) {
   return node;
 }
 
-function html(tag, attributes = {}, ...children) {
+export function html(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-function svg(tag, attributes = {}, ...children) {
+export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
 // A text that stays as it is costs the browser nothing.
-function write(node, text) {
+export function write(node, text) {
   const words = phrased(text);
   if (node.textContent !== String(words)) node.textContent = words;
 }
 
 // Nor does an attribute.
-function put(node, name, value) {
+export function put(node, name, value) {
   if (node.getAttribute(name) !== value) node.setAttribute(name, value);
 }
 
 // The path of a map of weights, a row for each query: in each place of side
 // `cell` a square whose area is the weight. One path with many squares is drawn
 // much sooner than many squares of their own.
-function weightSquares(rows, cell = 1) {
+export function weightSquares(rows, cell = 1) {
   let path = "";
   rows.forEach((weights, down) => weights.forEach((weight, right) => {
     const side = 0.94 * Math.sqrt(weight);
@@ -60,14 +60,14 @@ function weightSquares(rows, cell = 1) {
 }
 
 // A typed array in rows.
-function inRows(data, columns) {
+export function inRows(data, columns) {
   return Array.from({ length: data.length / columns }, (_, row) =>
     data.subarray(row * columns, (row + 1) * columns));
 }
 
 // What `svg` or `html` would make, written down only. It takes much less time
 // to compare two of these than to make and compare nodes.
-function draft(tag, attributes = {}, ...children) {
+export function draft(tag, attributes = {}, ...children) {
   return { tag, attributes, children };
 }
 
@@ -76,7 +76,7 @@ const drafted = new WeakMap();
 // Gives `node` the children that drafts describe. Of those that it got the
 // last time, the ones of the same kind stay and take over what differs, as the
 // browser lays out and draws again only that. `node` has no other children.
-function renew(node, drafts) {
+export function renew(node, drafts) {
   const before = drafted.get(node) ?? [];
   drafted.set(node, drafts);
   drafts.forEach((now, i) => {
@@ -122,7 +122,7 @@ function freeId(wanted) {
 // The frame of an explorer, with the line that says its current reading. The
 // visible line follows every movement; screen readers get the sentence once
 // the reader has stopped moving.
-function explorer(el, name, label) {
+export function explorer(el, name, label) {
   const visible = html("p", {
     class: "vitedu-reading", "aria-hidden": "true",
   });
@@ -171,7 +171,7 @@ function control(label, input, output) {
 
 // A slider. `log: true` gives every doubling the same length; the arrow keys
 // then still move by `step`, and Page Up and Page Down double and halve.
-function range({ label, min, max, step = 1, value, log, format, onInput }) {
+export function range({ label, min, max, step = 1, value, log, format, onInput }) {
   const output = html("output", { "aria-hidden": "true" });
   const input = html("input", {
     type: "range",
@@ -221,7 +221,7 @@ function range({ label, min, max, step = 1, value, log, format, onInput }) {
 }
 
 // `options` is a list of [value, text].
-function select({ label, options, value, onInput }) {
+export function select({ label, options, value, onInput }) {
   const input = html(
     "select", { onchange: () => onInput(input.value) },
     ...options.map(([key, text]) => html("option", { value: key, text })),
@@ -233,7 +233,7 @@ function select({ label, options, value, onInput }) {
 
 // A line to type in. `read` turns its text into {value} or into {fault}, which
 // is said below; `onFault` hears of it, and "" when there is none any more.
-function textField({
+export function textField({
   label, read, onValue, onFault = () => {}, ...attributes
 }) {
   const fault = html("p", {
@@ -260,7 +260,7 @@ function textField({
   return { root: control(label, input), input, fault, set };
 }
 
-function button(label, onClick) {
+export function button(label, onClick) {
   return html("button", {
     type: "button", class: "vitedu-button", text: label, onclick: onClick,
   });
@@ -268,7 +268,7 @@ function button(label, onClick) {
 
 // Buttons for named settings, {name: {trait: value}}; those that hold are
 // pressed.
-function settingButtons(model, label, settings) {
+export function settingButtons(model, label, settings) {
   const buttons = Object.entries(settings).map(([name, traits]) => ({
     traits, root: button(name, () => setTraits(model, traits)),
   }));
@@ -286,7 +286,7 @@ function settingButtons(model, label, settings) {
   return { root, update };
 }
 
-function checkbox(label, onInput) {
+export function checkbox(label, onInput) {
   const input = html("input", {
     type: "checkbox", onchange: () => onInput(input.checked),
   });
@@ -295,20 +295,20 @@ function checkbox(label, onInput) {
 }
 
 // A box for a part of an explorer, and the lines that explain it.
-function panel(name, ...children) {
+export function panel(name, ...children) {
   return html("div", { class: `vitedu-panel ${name}` }, ...children);
 }
 
-function titled(text) {
+export function titled(text) {
   return html("p", { class: "vitedu-panel-title", text });
 }
 
-function noted(text) {
+export function noted(text) {
   return html("p", { class: "vitedu-panel-note", text });
 }
 
 // Calls `draw` at most once a frame, however often it is asked.
-function onceAFrame(draw) {
+export function onceAFrame(draw) {
   let pending = 0;
   function ask() {
     pending ||= requestAnimationFrame(() => {
@@ -321,14 +321,14 @@ function onceAFrame(draw) {
 }
 
 // For places in a drawing; much quicker than toFixed().
-function hundredths(number) {
+export function hundredths(number) {
   return Math.round(100 * number) / 100;
 }
 
 // Calls `work`, which does a bit of a few milliseconds at most and tells
 // whether more is left, while the page has nothing else to do. A browser that
 // does not know when that is does a bit now and then.
-function whenIdle(work) {
+export function whenIdle(work) {
   const [ask, cancel] = globalThis.requestIdleCallback
     ? [requestIdleCallback, cancelIdleCallback]
     : [(go) => setTimeout(go, 50), clearTimeout];
@@ -347,7 +347,7 @@ function whenIdle(work) {
 
 // The widths of nodes, without laying the page out for each look at them;
 // calls `ask`, once a frame, when one has changed.
-function followWidths(nodes, ask) {
+export function followWidths(nodes, ask) {
   const widths = new Map(nodes.map((node) => [node, node.clientWidth]));
   const redraw = onceAFrame(ask);
   const observer = new ResizeObserver((entries) => {
@@ -368,7 +368,7 @@ function followWidths(nodes, ask) {
 
 // Calls `ask` when one of these traits changes, from wherever; returns the
 // way to stop that.
-function onTraits(model, names, ask) {
+export function onTraits(model, names, ask) {
   for (const name of names) model.on(`change:${name}`, ask);
   return () => {
     for (const name of names) model.off(`change:${name}`, ask);
@@ -377,7 +377,7 @@ function onTraits(model, names, ask) {
 
 // Calls `update`, once a frame, when one of these traits changes; returns the
 // way to stop that, which calls `ends` too.
-function followTraits(model, names, update, ...ends) {
+export function followTraits(model, names, update, ...ends) {
   const redraw = onceAFrame(update);
   const ignore = onTraits(model, names, redraw);
   return () => {
@@ -387,13 +387,13 @@ function followTraits(model, names, update, ...ends) {
   };
 }
 
-function setTraits(model, values) {
+export function setTraits(model, values) {
   for (const [name, value] of Object.entries(values)) model.set(name, value);
   model.save_changes();
 }
 
 // A number in about `digits` significant digits, as a person would write it.
-function tidy(number, digits = 3) {
+export function tidy(number, digits = 3) {
   if (number === 0) return "0";
   if (number === -Infinity) return "−∞";
   const size = Math.abs(number);
@@ -405,7 +405,7 @@ function tidy(number, digits = 3) {
   return number.toFixed(decimals).replace("-", "−");
 }
 
-function superscript(integer) {
+export function superscript(integer) {
   const signs = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴",
     5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
   return [...String(integer)].map((sign) => signs[sign]).join("");
@@ -413,14 +413,14 @@ function superscript(integer) {
 
 // The words of a sentence around its numbers: "{n} keys", {n: 4} -> "4 keys".
 // Of the digits, 8 alone begins like a vowel.
-function sentence(template, values) {
+export function sentence(template, values) {
   return phrased(template)
     .replace(/\{(\w+)\}/g, (_, key) => phrased(values[key]))
     .replace(/\b([aA]) (?=8\b)/g, "$1n ");
 }
 
 // {data: DataView, shape, dtype} as Python sent it -> {data: typed, shape}.
-function decodeArray({ data, shape, dtype }) {
+export function decodeArray({ data, shape, dtype }) {
   const bytes = data.buffer.slice(
     data.byteOffset, data.byteOffset + data.byteLength,
   );
@@ -435,13 +435,13 @@ function decodeArray({ data, shape, dtype }) {
 
 // The way back, for an array that the page changed: `data` is typed as Python
 // had sent it (not float16).
-function encodeArray({ data, shape }, dtype) {
+export function encodeArray({ data, shape }, dtype) {
   const { buffer, byteOffset, byteLength } = data;
   return { data: new DataView(buffer, byteOffset, byteLength), shape, dtype };
 }
 
 // IEEE 754 half precision: 1 bit sign, 5 bits exponent, 10 bits fraction.
-function fromHalf(halves) {
+export function fromHalf(halves) {
   return Float32Array.from(halves, (half) => {
     const sign = half & 0x8000 ? -1 : 1;
     const exponent = (half >> 10) & 0x1f;
@@ -452,7 +452,7 @@ function fromHalf(halves) {
 }
 
 // Numbers in [0, 1) from a seed: mulberry32.
-function uniformNumbers(seed) {
+export function uniformNumbers(seed) {
   let state = seed >>> 0;
   return function next() {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -463,7 +463,7 @@ function uniformNumbers(seed) {
 }
 
 // Standard normal numbers from a seed, by Box and Muller.
-function normalNumbers(seed, uniform = uniformNumbers(seed)) {
+export function normalNumbers(seed, uniform = uniformNumbers(seed)) {
   let spare = null;
   return function next() {
     if (spare !== null) {
@@ -478,7 +478,7 @@ function normalNumbers(seed, uniform = uniformNumbers(seed)) {
   };
 }
 
-function softmax(scores) {
+export function softmax(scores) {
   let largest = -Infinity;
   for (const score of scores) largest = Math.max(largest, score);
   // Not from() and map(): they take five times as long.
@@ -493,7 +493,7 @@ function softmax(scores) {
 }
 
 // In nats; a weight of zero adds nothing.
-function entropy(weights) {
+export function entropy(weights) {
   let sum = 0;
   for (const weight of weights) {
     if (weight > 0) sum -= weight * Math.log(weight);
@@ -501,7 +501,7 @@ function entropy(weights) {
   return sum;
 }
 
-function erf(x) {
+export function erf(x) {
   if (Math.abs(x) > 6) return Math.sign(x);
   let [sum, term] = [x, x];
   for (let n = 1; Math.abs(term) > 1e-17 * Math.abs(sum); n += 1) {
@@ -511,6 +511,6 @@ function erf(x) {
   return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
 }
 
-function gelu(x) {
+export function gelu(x) {
   return (x * (1 + erf(x * Math.SQRT1_2))) / 2;
 }

@@ -1,6 +1,11 @@
 // The right panel of the explorer: a small map of each head, under the button
 // that hides or shows it.
 
+import { onRest } from "./choosing.js";
+import { fill, html, sentence, svg, weightSquares } from "./common.js";
+import WORDS from "./head_viewer.words.json" with { type: "json" };
+import { headClass, headColour, headName } from "./head_viewer_maths.js";
+
 // So many tokens a side still leave room for their names.
 const MOST_NAMED = 12;
 
@@ -46,7 +51,7 @@ function headMap({ row, queries, keys, words, targets }, head) {
   return { root, lines, update };
 }
 
-function headMaps(data, pick, toggle) {
+export function headMaps(data, pick, toggle) {
   const { all, queries } = data;
   const maps = all.map((head) => headMap(data, head));
   const buttons = all.map((head) => html("button", {

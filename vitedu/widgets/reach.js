@@ -1,63 +1,14 @@
 // Which inputs can reach an output, through which layers, at what price.
 
-const WORDS = {
-  label: "How far layers reach",
-  kind: "Kind of layer",
-  kinds: {
-    convolution: "windows", "dilated convolution": "windows with gaps",
-    recurrent: "recurrent", attention: "attention",
-  },
-  num_tokens: "Tokens",
-  window: "Tokens in a window",
-  num_layers: "Layers",
-  place: "Output",
-  d_model: "d_model",
-  title: "What reaches the output",
-  note: "Inputs are below, outputs above. Filled dots reach the ringed "
-    + "output; the thick line comes from the farthest. Tap a column to ring "
-    + "its output.",
-  table: "The four kinds compared",
-  head: {
-    kind: "layer", sees: "sees", path: "path", steps: "steps",
-    operations: "operations",
-  },
-  tableNote: "Sees: tokens that reach the output after these layers. Path: "
-    + "from token 1 to the output, in steps of the state or in layers. Steps: "
-    + "those that wait for one another, in a layer. Operations: in millions, "
-    + "in a layer, without projections.",
-  reading: "After {layers}, output {place} depends on {sees} of {tokens} "
-    + "tokens{range}. {first} A layer takes {operations} million operations.",
-  range: ", {from} to {to}",
-  layers: ["{layers} layer", "{layers} layers"],
-  out: "Token 1 is out of reach: it would take {path} layers.",
-  near: "Token 1 is the output's own.",
-  reaches: {
-    attention: "Token 1 is one move away.",
-    recurrent: "Token 1 is {path} moves away, one after the other.",
-    other: "Token 1 is within reach, since {path} layers are enough.",
-  },
-};
-
-const TOUR = [
-  ["Four layers with windows of 3 let output 25 see 9 tokens, 17 to 25. What "
-    + "was said before that cannot change it, however long one trains.",
-  {}],
-  ["Wider windows of 7 reach all 25 tokens, and a layer takes 1.43 million "
-    + "operations.",
-  { window: 7 }],
-  ["Windows of 3 with gaps get as far with 3 layers, for the 0.614 million "
-    + "operations of the narrow ones.",
-  { kind: "dilated convolution", num_layers: 3 }],
-  ["A recurrent network needs one layer only. But its 24 moves must follow "
-    + "one another.",
-  { kind: "recurrent", num_layers: 1 }],
-  ["Attention reaches all 25 tokens in 1 layer. So short a sequence costs "
-    + "it 0.160 million operations, less than any other.",
-  { kind: "attention", num_layers: 1 }],
-  ["With 64 tokens of width 16 it is the dearest of all, at 0.262 million. "
-    + "Pairs grow with the square of the length.",
-  { kind: "attention", num_layers: 1, num_tokens: 64, d_model: 16 }],
-];
+import {
+  explorer, followTraits, followWidths, html, noted, panel, put, range, renew,
+  select, sentence, setTraits, svg, tidy, titled,
+} from "./common.js";
+import { numberTable } from "./number_table.js";
+import WORDS from "./reach.words.json" with { type: "json" };
+import { REACH_KINDS, reachNumbers, reachOf } from "./reach_maths.js";
+import { REACH_SIZE, reachPicture, tokenAt } from "./reach_picture.js";
+import { makeTools } from "./tools.js";
 
 const REACH_TRAITS =
   ["kind", "num_tokens", "window", "num_layers", "place", "d_model"];
@@ -99,7 +50,7 @@ function reachSentence(stack, reach, found) {
 
 function render({ model, el }) {
   const frame = explorer(el, "reach", WORDS.label);
-  const tools = makeTools(frame, model, { tour: TOUR });
+  const tools = makeTools(frame, model, { tour: WORDS.tour });
   const set = (name) => (value) => setTraits(model, { [name]: value });
   const schema = model.get("_schema");
   const slider = (name, more = {}) => range({

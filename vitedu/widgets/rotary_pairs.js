@@ -1,54 +1,16 @@
 // Queries and keys, rotated by position, pair by pair.
 
-const WORDS = {
-  label: "Rotary pairs: a query and a key, rotated by position",
-  key: "Key's position (the query moves along)",
-  distance: "The query comes later by",
-  base: "Base",
-  content: "Content",
-  contents: {
-    "the same": "query = key, all pairs alike", drawn: "drawn at random",
-  },
-  clocks: "Eight pairs, eight clocks",
-  clocksNote: "Above each, the radians it turns per position; below, what "
-    + "it adds to the score.",
-  hands: "Dot: the query. Ring: the key.",
-  clocksPicture: "Eight clocks with a hand of the query and one of the key. "
-    + "The pairs add {parts} to the score.",
-  curve: "The score at every distance",
-  curveNote: "Move the key: all hands turn, but this curve stays as it is.",
-  across: "positions between query and key",
-  curvePicture: "The score over distances from 0 to 64; at {distance} it is "
-    + "{score}.",
-  reading: "Key at position {key}, query at position {query}: the score is "
-    + "{score}, as at any two positions {distance} apart. The fastest pair "
-    + "has turned {fastest}° between them, the slowest {slowest}°.",
-};
-
-// A tour: its numbers are computed.
-const TOUR = [
-  ["Query and key have the same content and the same position, {key}. The "
-    + "two hands of each pair coincide, and the score is {score}.",
-  { distance: 0 }],
-  ["The query comes {distance} positions later. The fastest pair has turned "
-    + "{fastest}°, the slowest {slowest}°. The score has fallen to {score}.",
-  { distance: 5 }],
-  ["Now both come much later, the key at position {key}. All hands have "
-    + "moved, and the score is {score} again: it depends only on the "
-    + "distance.",
-  { key: 150, distance: 5 }],
-  ["With a base of {base} the slow pairs turn faster, {slowest}° between "
-    + "query and key. Distant positions are easier to tell apart.",
-  { distance: 40, base: 100 }],
-  ["With {base}, the base of Llama 3, the slowest turns {slowest}° over the "
-    + "same {distance} positions, so it still tells positions apart in a "
-    + "long text.",
-  { distance: 40, base: 500_000 }],
-  ["Nearer does not always mean a higher score. With random content the "
-    + "score at a distance of {distance} is {score}: it depends on the "
-    + "content, too.",
-  { distance: 5, content: "drawn" }],
-];
+import { commas, fixed } from "./commas.js";
+import {
+  explorer, followTraits, followWidths, html, noted, panel, put, range, renew,
+  select, sentence, setTraits, svg, tidy, titled,
+} from "./common.js";
+import WORDS from "./rotary_pairs.words.json" with { type: "json" };
+import { readings } from "./rotary_pairs_maths.js";
+import {
+  CHART, clocks, clocksHeight, scoreCurve, signedText,
+} from "./rotary_pairs_picture.js";
+import { makeTools } from "./tools.js";
 
 const TRAITS = ["key", "distance", "base", "content"];
 
@@ -67,7 +29,7 @@ function tourOf(model) {
   const start = Object.fromEntries(TRAITS.map((name) =>
     [name, model.get("_schema")[name].start]));
   const usual = { ...start, base: 10_000, content: "the same" };
-  return TOUR.map(([words, changes]) => {
+  return WORDS.tour.map(([words, changes]) => {
     const settings = { ...usual, ...changes };
     return [sentence(words, wordsFor(readings(settings))), settings];
   });

@@ -1,12 +1,16 @@
 // The clocks of the explorer RotaryPairs, and its curve.
 
-const CLOCKS = { columns: 4, head: 20, foot: 22 };
-const CHART = { left: 38, right: 12, top: 10, height: 200, foot: 40 };
+import { draft, hundredths, tidy } from "./common.js";
+import WORDS from "./rotary_pairs.words.json" with { type: "json" };
+import { MOST_APART, PAIRS } from "./rotary_pairs_maths.js";
 
-const signedText = (number) =>
+const CLOCKS = { columns: 4, head: 20, foot: 22 };
+export const CHART = { left: 38, right: 12, top: 10, height: 200, foot: 40 };
+
+export const signedText = (number) =>
   (number < -0.005 ? "−" : "+") + Math.abs(number).toFixed(2);
 
-function clocksHeight(width) {
+export function clocksHeight(width) {
   return (PAIRS / CLOCKS.columns) * rowHeight(width);
 }
 
@@ -27,7 +31,7 @@ function handOf(name, [x, y], scale) {
   ];
 }
 
-function clocks({ queries, keys, parts, speeds }, width) {
+export function clocks({ queries, keys, parts, speeds }, width) {
   const radius = clockRadius(width);
   const across = width / CLOCKS.columns;
   const longest = Math.max(...[...queries, ...keys].map((pair) =>
@@ -48,8 +52,8 @@ function clocks({ queries, keys, parts, speeds }, width) {
   });
 }
 
-function scoreCurve({ curve, distance, most }, width) {
-  const { left, right, top, height, foot } = CHART;
+export function scoreCurve({ curve, distance, most }, width) {
+  const { left, right, top, height } = CHART;
   const end = width - right;
   const x = (apart) => hundredths(left + (end - left) * apart / MOST_APART);
   const y = (score) => hundredths(top + height / 2 * (1 - score / most));

@@ -1,41 +1,17 @@
 // Why scores are divided by the square root of head_dim.
 
-const WORDS = {
-  label: "Softmax scaling explorer",
-  starts: "Settings to start from",
-  headDim: "head_dim",
-  numKeys: "number of keys",
-  scale: "scores are multiplied by",
-  scales: {
-    "1/sqrt(head_dim)": "1/√head_dim",
-    "none": "1 (no scaling)",
-    "1/sqrt(d_model)": "1/√d_model (12 heads)",
-    "temperature": "1/temperature",
-  },
-  temperature: "temperature",
-  newDraw: "New draw",
-  hint: "Arrow keys move a slider by one step; Page Up and Page Down double "
-    + "and halve.",
-  compared: "Grey: the same queries and keys with 1/√head_dim.",
-  scores: "Scores of one query, one dot a key",
-  scoresNote: "Standard deviation {one}, all queries {all}; dashed: "
-    + "√head_dim × scale = {theory}.",
-  weights: "Its softmax weights, one bar a key",
-  weightsNote: "Largest {largest}; dashed: all keys alike, 1/{n}. "
-    + "Square-root axis.",
-  entropy: "Entropy, mean of 64 queries",
-  entropyNote: "{entropy} nats, at most ln {n} = {most}.",
-  oneKey: "one key takes all",
-  allKeys: "all keys alike",
-  gradient: "Gradient of each of 64 queries",
-  gradientNote: "Dead (below 10⁻³): {dead} %. Median {median}; "
-    + "10 % below {p10}.",
-  deadZone: "dead",
-  median: "median",
-  tenth: "10 %",
-  reading: "Largest weight {largest}. Entropy {entropy} of at most {most}. "
-    + "Dead queries: {dead} %. Median gradient {median}.",
-};
+import {
+  button, explorer, followTraits, followWidths, html, noted, range, select,
+  sentence, setTraits, settingButtons, tidy, whenIdle, write,
+} from "./common.js";
+import WORDS from "./softmax_scaling.words.json" with { type: "json" };
+import {
+  chartPanel, entropyChart, gradientChart, scoresChart, weightsChart,
+} from "./softmax_scaling_charts.js";
+import {
+  MAX_HEAD_DIM, MAX_KEYS, makeDraw, readings, scaleFactor,
+} from "./softmax_scaling_maths.js";
+import { makeTools } from "./tools.js";
 
 // What the buttons set: a head of ViT-B/16, and three that go wrong.
 const STARTS = {
@@ -47,37 +23,11 @@ const STARTS = {
   "wrong root": { head_dim: 64, num_keys: 197, scale: "1/sqrt(d_model)" },
 };
 
-const DRAW = { num_keys: 197, seed: 0 };
-const TOUR = [
-  ["Queries and keys of 4 numbers, and no root: the scores of all queries "
-    + "have a standard deviation of 1.9. The choice is soft, with an entropy "
-    + "of 3.74 of at most 5.28.",
-  { ...DRAW, head_dim: 4, scale: "none" }],
-  ["A head of 64 numbers. The scores spread to 8.2, the largest weight is "
-    + "0.99, and the entropy falls to 0.683.",
-  { ...DRAW, head_dim: 64, scale: "none" }],
-  ["With 512 numbers one key takes all: its weight rounds to 1.00. Of the "
-    + "queries, 13 % are dead; hardly any gradient reaches them.",
-  { ...DRAW, head_dim: 512, scale: "none" }],
-  ["Now divide by √head_dim. The same queries and keys, and the scores have "
-    + "a standard deviation of 1.00 again. The entropy is 4.79, and 0 % are "
-    + "dead.",
-  { ...DRAW, head_dim: 512, scale: "1/sqrt(head_dim)" }],
-  ["The root of d_model, the width of all heads together, is too large: the "
-    + "scores shrink to 0.30. With an entropy of 5.24 of at most 5.28, the "
-    + "query hardly chooses.",
-  { ...DRAW, head_dim: 64, scale: "1/sqrt(d_model)" }],
-  ["With a head_dim of 1 the root changes nothing, and 5 % of the queries "
-    + "still count as dead: a gradient of one number is now and then close "
-    + "to zero.",
-  { ...DRAW, head_dim: 1, scale: "1/sqrt(head_dim)" }],
-];
-
 const TRAITS = ["head_dim", "num_keys", "scale", "temperature", "seed"];
 
 function render({ model, el }) {
   const frame = explorer(el, "softmax-scaling", WORDS.label);
-  const tools = makeTools(frame, model, { tour: TOUR });
+  const tools = makeTools(frame, model, { tour: WORDS.tour });
   const panels = {
     scores: chartPanel(WORDS.scores, 100, scoresChart),
     weights: chartPanel(WORDS.weights, 100, weightsChart),

@@ -2,6 +2,12 @@
 // so that their axes line up; each draws in grey, behind the values, what the
 // right scale gives (`rooted`; null where that is the scale).
 
+import {
+  draft, html, noted, renew, superscript, svg, titled, write,
+} from "./common.js";
+import WORDS from "./softmax_scaling.words.json" with { type: "json" };
+import { DEAD_BELOW } from "./softmax_scaling_maths.js";
+
 const LEFT = 34;
 const RIGHT = 12;
 
@@ -28,7 +34,7 @@ function spreadOut(values, place, top, height) {
 const dotsPath = (points) => points.map(([x, y]) => `M${x} ${y}h0`).join("");
 
 // Linear near zero and logarithmic far away: spreads of 1 and of 32 both show.
-function scoresChart(width, { scores, scoreStd, theoryStd }, rooted) {
+export function scoresChart(width, { scores, scoreStd, theoryStd }, rooted) {
   const limit = Math.asinh(600);
   const half = (width - LEFT - RIGHT) / 2;
   const place = (score) => LEFT + half
@@ -52,7 +58,7 @@ function scoresChart(width, { scores, scoreStd, theoryStd }, rooted) {
 }
 
 // The root keeps the small weights of many keys apart from zero.
-function weightsChart(width, { weights }, rooted) {
+export function weightsChart(width, { weights }, rooted) {
   const step = (width - LEFT - RIGHT) / weights.length;
   const bar = step * (weights.length > 64 ? 1 : 0.8);
   const y = (weight) => 92 - 80 * Math.sqrt(weight);
@@ -72,7 +78,7 @@ function weightsChart(width, { weights }, rooted) {
   ];
 }
 
-function entropyChart(width, { entropy: mean, maxEntropy }, rooted) {
+export function entropyChart(width, { entropy: mean, maxEntropy }, rooted) {
   const full = width - LEFT - RIGHT;
   const bar = { x: LEFT, y: 14, height: 22, rx: 4 };
   return [
@@ -89,7 +95,7 @@ function entropyChart(width, { entropy: mean, maxEntropy }, rooted) {
   ];
 }
 
-function gradientChart(width, { gradNorms, gradP10, gradMedian }, rooted) {
+export function gradientChart(width, { gradNorms, gradP10, gradMedian }, rooted) {
   const [low, high] = [-12, 3];
   const full = width - LEFT - RIGHT;
   const place = (norm) => LEFT
@@ -130,7 +136,7 @@ function gradientChart(width, { gradNorms, gradP10, gradMedian }, rooted) {
   ];
 }
 
-function chartPanel(title, height, chart) {
+export function chartPanel(title, height, chart) {
   const note = noted("");
   const picture = svg("svg", { role: "img", "aria-label": title, height });
   const root = html(

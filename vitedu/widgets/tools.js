@@ -4,34 +4,17 @@
 //
 //     #explorer-softmax-scaling:head_dim=512&scale=none
 
-const TOOLS = {
-  again: "Start again",
-  restarted: "All settings are as they were at the start.",
-  copy: "Copy link",
-  copied: "The link is copied. It opens this page with these settings.",
-  inBar: "The address of this page now leads to these settings; copy it from "
-    + "there.",
-  embed: "Embed",
-  embedded: "The code for your page is copied: a frame with these settings.",
-  notEmbedded: "Put this into your page: {code}",
-  full: "Full screen",
-  notFull: "Leave full screen",
-  ignored: "The address asks for something that this explorer does not have. "
-    + "Ignored: {names}.",
-  unknown: "an unknown setting",
-  take: "Take the tour",
-  tour: "Tour",
-  step: "{step} of {steps}: ",
-  back: "Back",
-  next: "Next",
-  end: "End the tour",
-};
+import {
+  button, decodeArray, encodeArray, html, newId, onTraits, put, sentence,
+  setTraits, write,
+} from "./common.js";
+import TOOLS from "./tools.words.json" with { type: "json" };
 
 const INTEGER = /^-?\d{1,15}$/;
 const NUMBER = /^-?\d{1,15}(\.\d{1,20})?(e-?\d{1,2})?$/;
 
 // How a setting is written in an address.
-function settingText({ kind, dtype }, value) {
+export function settingText({ kind, dtype }, value) {
   if (kind === "list" || kind === "words") return value.join("_");
   if (kind !== "array") return String(value);
   const { data } = decodeArray(value);
@@ -45,7 +28,7 @@ function short(number) {
 }
 
 // The value that a text stands for, or undefined if the setting has no such.
-function settingValue(facts, text) {
+export function settingValue(facts, text) {
   const { kind, options, low, high } = facts;
   switch (kind) {
     case "flag":
@@ -100,7 +83,7 @@ function packed({ dtype, shape }, numbers) {
   return encodeArray({ data: typed.from(numbers), shape }, dtype);
 }
 
-function startOf(facts) {
+export function startOf(facts) {
   return facts.kind === "array" ? packed(facts, facts.start) : facts.start;
 }
 
@@ -120,13 +103,13 @@ function settingsFrom(schema, texts) {
 }
 
 // What the fragment of an address says of the explorer `id`, or null.
-function readFragment(fragment, id, schema) {
+export function readFragment(fragment, id, schema) {
   const [, name, query] = /^#([^:]*):?(.*)$/s.exec(fragment) ?? [];
   return name === id
     ? settingsFrom(schema, new URLSearchParams(query)) : null;
 }
 
-function writeFragment(id, schema, get) {
+export function writeFragment(id, schema, get) {
   const texts = Object.entries(schema).map(([name, facts]) =>
     [name, settingText(facts, get(name)), settingText(facts, startOf(facts))]);
   const query = new URLSearchParams(texts.filter(([, now, start]) =>
@@ -191,7 +174,7 @@ function makeTour(frame, go, steps, onEnd) {
 // they are made before the explorer looks at its settings. `usual` has what
 // this reader's browser starts with in place of what the page gives; `alone`
 // says whether the site has a page with this explorer alone.
-function makeTools(
+export function makeTools(
   frame, model, { tour = [], usual = {}, alone = true } = {},
 ) {
   const schema = model.get("_schema");
