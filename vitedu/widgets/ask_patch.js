@@ -8,11 +8,13 @@ import {
   MAP, askedPicture, headMaps, litPicture, readPicture, scale,
 } from "./ask_patch_pictures.js";
 import {
-  draft, explorer, fill, html, noted, onTraits, onceAFrame, panel, put, range,
-  renew, select, sentence, setTraits, settingButtons, tidy, titled, write,
-} from "./common.js";
-import { later } from "./later.js";
-import { makeTools } from "./tools.js";
+  noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { draft, fill, html, put, renew, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { later } from "./core/later.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 
 const TRAITS = ["photograph", "query", "layer", "head", "drawn", "second"];
 

@@ -1,7 +1,7 @@
 // The numbers of the explorer AskPatch, out of the bytes that
 // vitedu.book.asked_patches has packed.
 
-import { fromHalf } from "./common.js";
+import { fromHalf } from "./core/arrays.js";
 
 // Patches a side, of which every third can be asked; squares of two by two.
 export const GRID = 24;

@@ -5,8 +5,9 @@ import WORDS from "./ask_patch.words.json" with { type: "json" };
 import {
   GRID, LEVELS, QUERIES, ROW, STEP, placeIn, placeOfQuery, queryNear,
 } from "./ask_patch_maths.js";
-import { choosable, markChosen } from "./choosing.js";
-import { fill, html, put, sentence, svg } from "./common.js";
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, put, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 
 // From dark to bright; brightness grows all the way.
 const GLOW = [

@@ -2,18 +2,22 @@
 
 import WORDS from "./assumed_heads.words.json" with { type: "json" };
 import { divisors, makeLoaded, misfits } from "./assumed_heads_maths.js";
+import { decodeArray, inRows } from "./core/arrays.js";
 import {
-  decodeArray, draft, explorer, followTraits, html, inRows, noted, onceAFrame,
-  panel, put, range, renew, sentence, setTraits, settingButtons, tidy, titled,
-  write,
-} from "./common.js";
+  noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { draft, html, put, renew, write } from "./core/dom.js";
+import {
+  explorer, followTraits, onceAFrame, setTraits,
+} from "./core/frame.js";
+import { later } from "./core/later.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import { chanceBars, percent } from "./digit_parts.js";
 import READS from "./digit_parts.words.json" with { type: "json" };
 import { PICTURE } from "./digit_picture.js";
 import { digitTiles } from "./digit_tiles.js";
-import { later } from "./later.js";
 import { largestChange, likeliest } from "./matrices.js";
-import { makeTools } from "./tools.js";
 
 const FRAME_MS = 24;
 

@@ -3,11 +3,11 @@ import WORDS from "./attention_distance.words.json" with { type: "json" };
 import { patchMap } from "./attention_distance_map.js";
 import { pixelText, readData } from "./attention_distance_maths.js";
 import { headPlot } from "./attention_distance_plot.js";
-import {
-  explorer, followTraits, html, noted, panel, range, select, sentence,
-  setTraits, tidy, titled, write,
-} from "./common.js";
-import { makeTools } from "./tools.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 
 const STATE = [
   "step", "image", "layer", "head", "row", "column", "query", "dots",

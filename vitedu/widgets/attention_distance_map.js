@@ -3,10 +3,11 @@
 
 import WORDS from "./attention_distance.words.json" with { type: "json" };
 import { headColour, moved } from "./attention_distance_maths.js";
-import { choosable, markChosen } from "./choosing.js";
-import {
-  fill, html, inRows, put, sentence, svg, tidy, weightSquares, write,
-} from "./common.js";
+import { inRows } from "./core/arrays.js";
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, put, svg, write } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
+import { sentence, tidy } from "./core/texts.js";
 
 const IMAGE = 280;
 const TILE = 26;

@@ -1,6 +1,6 @@
 // The numbers of the explorer AttentionDistance.
 
-import { decodeArray } from "./common.js";
+import { decodeArray } from "./core/arrays.js";
 
 export function readData(model) {
   const maps = decodeArray(model.get("maps"));

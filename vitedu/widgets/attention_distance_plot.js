@@ -2,8 +2,9 @@
 
 import WORDS from "./attention_distance.words.json" with { type: "json" };
 import { headColour, moved, pixelText } from "./attention_distance_maths.js";
-import { choosable, markChosen, onRest } from "./choosing.js";
-import { put, sentence, svg } from "./common.js";
+import { choosable, markChosen, onRest } from "./core/choosing.js";
+import { put, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 
 const PLOT = { width: 400, height: 330, left: 34, right: 60, top: 10, bottom: 38 };
 const PLOT_RIGHT = PLOT.width - PLOT.right;

@@ -2,12 +2,15 @@
 
 import WORDS from "./attention_plane.words.json" with { type: "json" };
 import { attend, pointAt, rowsOf } from "./attention_plane_maths.js";
+import { decodeArray } from "./core/arrays.js";
 import {
-  button, decodeArray, explorer, fill, followTraits, html, noted, panel,
-  range, sentence, setTraits, settingButtons, svg, tidy, titled, write,
-} from "./common.js";
-import { whileSeen } from "./frames.js";
-import { makeTools } from "./tools.js";
+  button, noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { fill, html, svg, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { whileSeen } from "./core/frames.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 
 // What the buttons set.
 const STILL = { angle: 24, playing: false };

@@ -1,6 +1,6 @@
 // The numbers of the explorer AttentionPlane. A point is [x, y].
 
-import { softmax } from "./common.js";
+import { softmax } from "./core/numbers.js";
 
 export function pointAt(degrees, length) {
   const radians = (degrees * Math.PI) / 180;

@@ -4,12 +4,15 @@ import WORDS from "./bag_of_patches.words.json" with { type: "json" };
 import {
   BAG, inPlace, makeReaders, makeTally, orderOf, shuffledInk,
 } from "./bag_of_patches_maths.js";
-import { inGrid } from "./choosing.js";
+import { decodeArray, encodeArray, inRows } from "./core/arrays.js";
+import { inGrid } from "./core/choosing.js";
 import {
-  button, decodeArray, draft, encodeArray, explorer, followTraits, html,
-  inRows, noted, panel, put, range, renew, sentence, setTraits,
-  settingButtons, tidy, titled, whenIdle, write,
-} from "./common.js";
+  button, noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { draft, html, put, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits, whenIdle } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import {
   chanceBars, networkOf, percent, sampleButtons,
 } from "./digit_parts.js";
@@ -18,7 +21,6 @@ import { PICTURE } from "./digit_picture.js";
 import { drawingField } from "./follow_digit_drawing.js";
 import { pixelOf } from "./follow_digit_maths.js";
 import { largestChange, likeliest } from "./matrices.js";
-import { makeTools } from "./tools.js";
 
 const BAG_TRAITS = ["digit", "picture", "seed", "swapped", "positions"];
 const UNSWAPPED = () => encodeArray(

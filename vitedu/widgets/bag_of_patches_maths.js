@@ -1,6 +1,6 @@
 // The patches of a digit in other orders, and what a network makes of them.
 
-import { uniformNumbers } from "./common.js";
+import { uniformNumbers } from "./core/numbers.js";
 import { PICTURE } from "./digit_picture.js";
 import { makeReader, pixelOf } from "./follow_digit_maths.js";
 import { largestChange, likeliest } from "./matrices.js";

@@ -1,16 +1,16 @@
 // Writing a sentence token by token, with what is dropped on the way.
 
-import {
-  button, draft, explorer, followTraits, html, noted, range, renew, select,
-  sentence, setTraits, titled, write,
-} from "./common.js";
+import { button, noted, range, select, titled } from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./decoding_steps.words.json" with { type: "json" };
 import {
   box, candidateTable, foundTable, minus, noteLine, prefixTable, textOf,
   titleLine,
 } from "./decoding_steps_panels.js";
 import { chineseNumeral, englishWords } from "./numeral_words.js";
-import { makeTools } from "./tools.js";
 import { MARKS } from "./transformer_model.js";
 import { numberField, percent, translatorOf } from "./translation.js";
 import TRANSLATION from "./translation.words.json" with { type: "json" };

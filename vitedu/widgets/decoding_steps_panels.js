@@ -1,6 +1,6 @@
 // What the explorer shows of a step: prefixes, candidates, what is finished.
 
-import { draft } from "./common.js";
+import { draft } from "./core/dom.js";
 import WORDS from "./decoding_steps.words.json" with { type: "json" };
 import { percent } from "./translation.js";
 

@@ -1,9 +1,13 @@
 // Take the patches of a digit away, in the order of one map or another.
 
+import { decodeArray, inRows } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, phrased, put, renew, write } from "./core/dom.js";
 import {
-  decodeArray, explorer, followTraits, html, inRows, noted, onceAFrame, panel,
-  phrased, put, range, renew, select, sentence, setTraits, titled, write,
-} from "./common.js";
+  explorer, followTraits, onceAFrame, setTraits,
+} from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./delete_patches.words.json" with { type: "json" };
 import {
   ORDERS, lossArea, makeDeletion, ranked,
@@ -17,7 +21,6 @@ import {
 import READS from "./digit_parts.words.json" with { type: "json" };
 import { PICTURE } from "./digit_picture.js";
 import { likeliest } from "./matrices.js";
-import { makeTools } from "./tools.js";
 
 // A tour of the network of chapter 14, which one knows by how sure it is.
 const KNOWN = "0.954";

@@ -1,6 +1,6 @@
 // The deletion test of vitedu.analysis.attribution, for one picture.
 
-import { uniformNumbers } from "./common.js";
+import { uniformNumbers } from "./core/numbers.js";
 import { PICTURE } from "./digit_picture.js";
 import { likeliest } from "./matrices.js";
 

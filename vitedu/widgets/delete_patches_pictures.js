@@ -1,6 +1,6 @@
 // What the explorer that deletes patches draws: functions of numbers.
 
-import { draft, html, put, svg, write } from "./common.js";
+import { draft, html, put, svg, write } from "./core/dom.js";
 import { withoutPatches } from "./delete_patches_maths.js";
 import { PICTURE, inkSquares } from "./digit_picture.js";
 

@@ -1,11 +1,12 @@
 // What the explorers share that show a handwritten digit and what a network
 // reads in it.
 
-import { html, put, renew, sentence, svg, write } from "./common.js";
+import { html, put, renew, svg, write } from "./core/dom.js";
+import { later } from "./core/later.js";
+import { sentence } from "./core/texts.js";
 import READS from "./digit_parts.words.json" with { type: "json" };
 import { inkSquares } from "./digit_picture.js";
 import { makeReader } from "./follow_digit_maths.js";
-import { later } from "./later.js";
 import { likeliest } from "./matrices.js";
 
 // The ten chances. Where parts are off, a line marks what the whole network

@@ -1,6 +1,6 @@
 // A picture of a handwritten digit.
 
-import { draft } from "./common.js";
+import { draft } from "./core/dom.js";
 
 export const PICTURE = { side: 8, most: 16 };
 

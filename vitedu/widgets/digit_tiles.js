@@ -1,6 +1,6 @@
 // Many digits as small tiles, always in the same places, each in a state.
 
-import { put, svg } from "./common.js";
+import { put, svg } from "./core/dom.js";
 
 const TILES = { across: 24, side: 9, ink: 6.5 };
 

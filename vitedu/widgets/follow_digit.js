@@ -1,10 +1,15 @@
 // A digit, followed through every step of a Vision Transformer.
 
+import { decodeArray, encodeArray, inRows } from "./core/arrays.js";
 import {
-  button, checkbox, decodeArray, encodeArray, explorer, followTraits, html,
-  inRows, noted, onceAFrame, panel, put, range, renew, sentence, setTraits,
-  tidy, titled, write,
-} from "./common.js";
+  button, checkbox, noted, panel, range, titled,
+} from "./core/controls.js";
+import { html, put, renew, write } from "./core/dom.js";
+import {
+  explorer, followTraits, onceAFrame, setTraits,
+} from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import {
   answeredButtons, chanceBars, networkOf, percent,
 } from "./digit_parts.js";
@@ -22,7 +27,6 @@ import {
 } from "./follow_digit_stages.js";
 import { likeliest, rowOf } from "./matrices.js";
 import { stagePanel, stagesOf, stepStrip } from "./opened_stage.js";
-import { makeTools } from "./tools.js";
 
 const STAGES = stagesOf(WORDS.stages);
 

@@ -1,6 +1,7 @@
 // The field in which one draws: with a pen, a finger, a mouse or keys.
 
-import { html, newId, onceAFrame, put, renew, svg, write } from "./common.js";
+import { html, newId, put, renew, svg, write } from "./core/dom.js";
+import { onceAFrame } from "./core/frame.js";
 import { PICTURE, inkSquares } from "./digit_picture.js";
 import { inkOf } from "./follow_digit_ink.js";
 

@@ -1,9 +1,10 @@
 // The game: with how little ink does the network change its mind? Strokes lie
 // on a digit that stays, and what they add to it is counted.
 
-import {
-  button, html, put, sentence, svg, whenIdle, write,
-} from "./common.js";
+import { button } from "./core/controls.js";
+import { html, put, svg, write } from "./core/dom.js";
+import { whenIdle } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
 import { percent } from "./digit_parts.js";
 import { PICTURE } from "./digit_picture.js";
 import GAME from "./follow_digit_game.words.json" with { type: "json" };

@@ -3,7 +3,7 @@
 // first and of its last line lay below each other, and counted the inked dots
 // in each block of 4 x 4.
 
-import { inRows } from "./common.js";
+import { inRows } from "./core/arrays.js";
 import { PICTURE } from "./digit_picture.js";
 
 export const SCAN = { side: 32, wide: 22, pen: 4.6, block: 4 };

@@ -1,7 +1,8 @@
 // A trained Vision Transformer that reads one digit: what vitedu/vit.py
 // computes, every stage kept. Its layers serve other networks, too.
 
-import { fromHalf, gelu } from "./common.js";
+import { fromHalf } from "./core/arrays.js";
+import { gelu } from "./core/numbers.js";
 import { PICTURE } from "./digit_picture.js";
 import { columnsOf, rowOf, softmaxRows, sumOf, zeros } from "./matrices.js";
 

@@ -1,7 +1,8 @@
 // What the explorer that follows a digit draws: functions of numbers.
 
-import { choosable, markChosen } from "./choosing.js";
-import { draft, html, put, renew, sentence, svg, write } from "./common.js";
+import { choosable, markChosen } from "./core/choosing.js";
+import { draft, html, put, renew, svg, write } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 import { PICTURE, inkSquares } from "./digit_picture.js";
 import { likeliest, rowOf, zeros } from "./matrices.js";
 import { filled, signedSquares } from "./opened_stage.js";

@@ -1,7 +1,7 @@
 // The stages of the network: where each is kept, and how one of its numbers is
 // computed from the stage before.
 
-import { erf } from "./common.js";
+import { erf } from "./core/numbers.js";
 import { PICTURE } from "./digit_picture.js";
 import { pixelOf } from "./follow_digit_maths.js";
 import { columnsOf, pairs, plus, rowOf, shared } from "./matrices.js";

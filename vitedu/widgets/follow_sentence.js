@@ -1,9 +1,15 @@
 // A sentence, followed through the whole translator, word by word.
 
 import {
-  button, draft, explorer, followTraits, followWidths, html, noted, panel,
-  range, renew, select, sentence, setTraits, softmax, titled, write,
-} from "./common.js";
+  button, noted, panel, range, select, titled,
+} from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { softmax } from "./core/numbers.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./follow_sentence.words.json" with { type: "json" };
 import { chanceList, sentenceLines } from "./follow_sentence_lines.js";
 import { attentionMap } from "./follow_sentence_map.js";
@@ -17,7 +23,6 @@ import { MEANINGS, chineseNumeral, englishWords } from "./numeral_words.js";
 import {
   signedSquares, stagePanel, stagesOf, stepStrip,
 } from "./opened_stage.js";
-import { makeTools } from "./tools.js";
 import { MARKS } from "./transformer_model.js";
 import { numberField, percent, translatorOf } from "./translation.js";
 import TRANSLATION from "./translation.words.json" with { type: "json" };

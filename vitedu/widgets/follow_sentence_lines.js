@@ -1,8 +1,8 @@
 // The two sentences, token by token: signs and words are chosen here, and bars
 // above the keys show where an attention looks.
 
-import { choosable, inLine } from "./choosing.js";
-import { draft, html, put, renew } from "./common.js";
+import { choosable, inLine } from "./core/choosing.js";
+import { draft, html, put, renew } from "./core/dom.js";
 import WORDS from "./follow_sentence.words.json" with { type: "json" };
 import { percent } from "./translation.js";
 

@@ -1,7 +1,8 @@
 // The attention map of the explorer: a row for each query, a column for each
 // key, and in each place a square as large as the weight.
 
-import { draft, html, renew, weightSquares } from "./common.js";
+import { draft, html, renew } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
 
 const CELL = { least: 13, most: 32 };
 // As high for few words as for a line of them: nothing below jumps.

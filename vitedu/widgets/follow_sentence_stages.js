@@ -1,7 +1,7 @@
 // The stages of a translator: where each is kept, and how one of its numbers
 // is computed from the stage before.
 
-import { erf } from "./common.js";
+import { erf } from "./core/numbers.js";
 import { pairs, rowOf, shared, softmaxRows, zeros } from "./matrices.js";
 
 // An attention is that of the encoder, the masked one of the decoder, or the

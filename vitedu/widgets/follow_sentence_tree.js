@@ -1,7 +1,7 @@
 // The tree that a beam search grows: a level for each step, a box for each
 // word that was tried.
 
-import { draft, html, renew } from "./common.js";
+import { draft, html, renew } from "./core/dom.js";
 import { percent } from "./translation.js";
 
 const BOX = { height: 38, level: 58, gap: 6, letter: 6.8, least: 58 };

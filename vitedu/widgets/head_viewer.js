@@ -1,14 +1,17 @@
 // Where each head looks from a chosen token.
 
+import { decodeArray } from "./core/arrays.js";
 import {
-  button, decodeArray, explorer, followTraits, html, noted, panel, select,
-  sentence, setTraits, settingButtons, textField, titled, write,
-} from "./common.js";
+  button, noted, panel, select, settingButtons, textField, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./head_viewer.words.json" with { type: "json" };
 import { headLines } from "./head_viewer_lines.js";
 import { headMaps } from "./head_viewer_maps.js";
 import { headName, readData, readRow } from "./head_viewer_maths.js";
-import { makeTools } from "./tools.js";
 
 const TRAITS = ["layer", "query", "heads", "word"];
 function signed(number) {

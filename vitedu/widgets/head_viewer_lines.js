@@ -1,8 +1,9 @@
 // The left panel of the explorer: the chosen query, a line for each head and
 // key, and a bar where each line ends.
 
-import { choosable, inLine, markChosen, onRest } from "./choosing.js";
-import { fill, html, sentence, svg } from "./common.js";
+import { choosable, inLine, markChosen, onRest } from "./core/choosing.js";
+import { fill, html, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 import WORDS from "./head_viewer.words.json" with { type: "json" };
 import { headClass, headColour } from "./head_viewer_maths.js";
 

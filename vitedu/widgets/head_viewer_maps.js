@@ -1,8 +1,10 @@
 // The right panel of the explorer: a small map of each head, under the button
 // that hides or shows it.
 
-import { onRest } from "./choosing.js";
-import { fill, html, sentence, svg, weightSquares } from "./common.js";
+import { onRest } from "./core/choosing.js";
+import { fill, html, svg } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
+import { sentence } from "./core/texts.js";
 import WORDS from "./head_viewer.words.json" with { type: "json" };
 import { headClass, headColour, headName } from "./head_viewer_maths.js";
 

@@ -1,6 +1,9 @@
 // The numbers of the explorer HeadViewer.
 
-import { decodeArray, entropy, html, sentence, softmax } from "./common.js";
+import { decodeArray } from "./core/arrays.js";
+import { html } from "./core/dom.js";
+import { entropy, softmax } from "./core/numbers.js";
+import { sentence } from "./core/texts.js";
 import WORDS from "./head_viewer.words.json" with { type: "json" };
 
 // The weights of one layer on a word that the reader types. A query is the sum

@@ -1,10 +1,12 @@
 // Patches of a picture are hidden, and a masked autoencoder guesses them.
 
-import { inGrid } from "./choosing.js";
-import {
-  button, decodeArray, encodeArray, explorer, followTraits, html, inRows,
-  noted, panel, put, range, sentence, setTraits, svg, titled, write,
-} from "./common.js";
+import { decodeArray, encodeArray, inRows } from "./core/arrays.js";
+import { inGrid } from "./core/choosing.js";
+import { button, noted, panel, range, titled } from "./core/controls.js";
+import { html, put, svg, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import { networkOf, sampleButtons } from "./digit_parts.js";
 import READS from "./digit_parts.words.json" with { type: "json" };
 import WORDS from "./hide_and_guess.words.json" with { type: "json" };
@@ -12,7 +14,6 @@ import {
   HIDING, allButTheMiddle, eachPatch, hiddenAtRandom, makeGuesser, misses,
   onTheLeft, placesBetween, shown,
 } from "./hide_and_guess_maths.js";
-import { makeTools } from "./tools.js";
 
 const HIDE_TRAITS = ["picture", "hidden", "seed"];
 const SEEDS = 99;

@@ -1,7 +1,7 @@
 // A masked autoencoder that fills a picture in: what
 // vitedu/objectives/masked_autoencoder.py computes.
 
-import { uniformNumbers } from "./common.js";
+import { uniformNumbers } from "./core/numbers.js";
 import {
   cutPatches, makeLayers, pixelOf, tensorsOf,
 } from "./follow_digit_maths.js";

@@ -1,17 +1,19 @@
 // How many training images a ViT needs, beside a CNN, as it was measured.
 
-import { commas } from "./commas.js";
+import { decodeArray, inRows } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, put, renew, svg, write } from "./core/dom.js";
 import {
-  decodeArray, explorer, followTraits, followWidths, html, inRows, noted,
-  panel, put, range, renew, select, sentence, setTraits, svg, titled, write,
-} from "./common.js";
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { numberTable } from "./core/number_table.js";
+import { commas, sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./how_many_images.words.json" with { type: "json" };
 import { nearestSize, readCurves } from "./how_many_images_maths.js";
 import {
   CURVES, curveScales, curvesPicture, neededText, roughly,
 } from "./how_many_images_picture.js";
-import { numberTable } from "./number_table.js";
-import { makeTools } from "./tools.js";
 
 // A tour of the curves of chapter 17, which one knows by their means.
 const KNOWN = "97.30 49.68";

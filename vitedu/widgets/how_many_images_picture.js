@@ -1,7 +1,8 @@
 // The curves, as drafts for a width in pixels.
 
-import { commas } from "./commas.js";
-import { draft, hundredths, sentence } from "./common.js";
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+import { commas, sentence } from "./core/texts.js";
 import WORDS from "./how_many_images.words.json" with { type: "json" };
 
 export const CURVES = { left: 34, right: 26, top: 26, bottom: 262, height: 306 };

@@ -1,16 +1,18 @@
 // Who may attend to whom, and what becomes of it when a detail is wrong.
 
-import { fixed } from "./commas.js";
+import { decodeArray, encodeArray } from "./core/arrays.js";
 import {
-  button, checkbox, decodeArray, encodeArray, explorer, followTraits, html,
-  noted, panel, range, select, sentence, setTraits, titled, write,
-} from "./common.js";
+  button, checkbox, noted, panel, range, select, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { fixed, sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./mask_editor.words.json" with { type: "json" };
 import {
   maskGrid, numberGrid, percent, twoDigits, weightGrid,
 } from "./mask_editor_grids.js";
 import { SMALLEST, presetMask, readings } from "./mask_editor_maths.js";
-import { makeTools } from "./tools.js";
 
 // What a button sets besides the mask, where it differs from a healthy one.
 const SETTINGS = {

@@ -1,7 +1,8 @@
 // The four matrices of the explorer MaskEditor: words at the rows and the
 // columns, a number in each cell.
 
-import { html, sentence, write } from "./common.js";
+import { html, write } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 import WORDS from "./mask_editor.words.json" with { type: "json" };
 
 const word = (role, text, name = "") =>

@@ -1,7 +1,7 @@
 // What the explorer MaskEditor computes. Everything is (query, key), row by
 // row in one array.
 
-import { softmax } from "./common.js";
+import { softmax } from "./core/numbers.js";
 
 export const SMALLEST = -3.4028234663852886e38; // finfo.min of float32
 const FILLS = {

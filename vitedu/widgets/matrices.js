@@ -1,7 +1,7 @@
 // Matrices: {data, rows, columns}, row by row; and how one number of a matrix
 // came about, as `workedText` in opened_stage.js says it.
 
-import { softmax } from "./common.js";
+import { softmax } from "./core/numbers.js";
 
 export function zeros(rows, columns) {
   return { data: new Float32Array(rows * columns), rows, columns };

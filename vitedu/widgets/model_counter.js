@@ -1,10 +1,14 @@
 // Where a Vision Transformer's parameters, operations and memory are.
 
-import { commas } from "./commas.js";
 import {
-  button, explorer, followTraits, followWidths, html, noted, panel, range,
-  select, sentence, setTraits, settingButtons, tidy, titled, write,
-} from "./common.js";
+  button, noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { commas, sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./model_counter.words.json" with { type: "json" };
 import {
   byteText, flopText, shareCurve, stackedBar,
@@ -13,7 +17,6 @@ import {
   FAMILY, HUGE_PATCH, PAPER_MILLIONS, PAPER_SIDE, countModel, faultsOf,
   nameOf, sumOf,
 } from "./model_counter_maths.js";
-import { makeTools } from "./tools.js";
 
 // What the buttons set; the last one is the first at a larger size.
 const BASE = {

@@ -1,10 +1,9 @@
 // The pictures of the explorer ModelCounter: a bar with its table, and the
 // curve of the quadratic share.
 
-import { commas } from "./commas.js";
-import {
-  draft, html, noted, panel, renew, sentence, svg, tidy, write,
-} from "./common.js";
+import { noted, panel } from "./core/controls.js";
+import { draft, html, renew, svg, write } from "./core/dom.js";
+import { commas, sentence, tidy } from "./core/texts.js";
 import WORDS from "./model_counter.words.json" with { type: "json" };
 import { countFlops, quadraticShare, sumOf } from "./model_counter_maths.js";
 

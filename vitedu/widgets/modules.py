@@ -5,12 +5,13 @@ text, because modules that import others do not load from disk. A file may
 import names from files of its folder, or all of a JSON file:
 
     import { commas } from "./commas.js";
-    import WORDS from "./ring.words.json" with { type: "json" };
+    import WORDS from "./NAME.words.json" with { type: "json" };
 
 and it may export functions, classes and constants where it declares them.
 """
 
 import json
+import posixpath
 import re
 from collections.abc import Iterator, Sequence, Set
 from functools import cache
@@ -19,7 +20,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 _IMPORT = re.compile(
     r"^import (?P<names>\w+|\{[^}]*\})\s+from\s+"
-    r"\"\./(?P<file>[\w.]+)\"(?: with \{ type: \"json\" \})?;\n",
+    r"\"(?P<file>\.[\w./]+)\"(?: with \{ type: \"json\" \})?;\n",
     re.MULTILINE,
 )
 _EXPORT = re.compile(
@@ -103,7 +104,14 @@ def _text(name: str) -> str:
 def _imports(name: str) -> Iterator[tuple[str, list[str]]]:
     if name.endswith(".js"):
         for found in _IMPORT.finditer(_text(name)):
-            yield found["file"], re.findall(r"\w+", found["names"])
+            yield _path(name, found), re.findall(r"\w+", found["names"])
+
+
+def _path(name: str, found: re.Match[str]) -> str:
+    """Return what a file imports, as seen from the folder of all."""
+    return posixpath.normpath(
+        posixpath.join(posixpath.dirname(name), found["file"])
+    )
 
 
 def _as_constant(name: str, asked: Set[tuple[str, str]]) -> str:
@@ -122,7 +130,7 @@ def _body(name: str, asked: Sequence[str]) -> str:
     """Return what a file does, without what it imports and exports."""
 
     def constant(found: re.Match[str]) -> str:
-        file, names = found["file"], found["names"]
+        file, names = _path(name, found), found["names"]
         missing = {*re.findall(r"\w+", names)} - {*exports(file)}
         if missing and file.endswith(".js"):
             raise ValueError(

@@ -1,13 +1,14 @@
 // Which numbers of a batch a norm averages together.
 
-import {
-  decodeArray, explorer, html, noted, onTraits, onceAFrame, panel, range,
-  select, sentence, setTraits, tidy, titled, write,
-} from "./common.js";
+import { decodeArray } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./norm_axes.words.json" with { type: "json" };
 import { normGrids } from "./norm_axes_grids.js";
 import { compare, readBatch } from "./norm_axes_maths.js";
-import { makeTools } from "./tools.js";
 
 // It speaks of one batch: the ink of four digits.
 const TOURED = { samples: 4, tokens: 6, features: 8, ink: 896 };

@@ -1,8 +1,9 @@
 // The cells of the explorer NormAxes: a grid for each sample, and one for its
 // output.
 
-import { choosable, markChosen } from "./choosing.js";
-import { fill, html, put, sentence, svg, tidy } from "./common.js";
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, put, svg } from "./core/dom.js";
+import { sentence, tidy } from "./core/texts.js";
 import WORDS from "./norm_axes.words.json" with { type: "json" };
 import { CHANGED_ABOVE } from "./norm_axes_maths.js";
 

@@ -1,11 +1,11 @@
 // A stage of a network that is open: a strip of steps leads to it, its numbers
 // are squares, and one of them is worked out.
 
-import { choosable, inLine, markChosen } from "./choosing.js";
-import {
-  draft, html, hundredths, noted, panel, range, renew, sentence, tidy, titled,
-  write,
-} from "./common.js";
+import { choosable, inLine, markChosen } from "./core/choosing.js";
+import { noted, panel, range, titled } from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+import { sentence, tidy } from "./core/texts.js";
 import { rowOf } from "./matrices.js";
 import STAGE from "./opened_stage.words.json" with { type: "json" };
 

@@ -1,9 +1,10 @@
 // A Vision Transformer looks at the reader's own photograph, in the page.
 
-import {
-  button, explorer, fill, html, noted, onTraits, onceAFrame, panel, range,
-  sentence, setTraits, tidy, titled, write,
-} from "./common.js";
+import { button, noted, panel, range, titled } from "./core/controls.js";
+import { fill, html, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./own_photograph.words.json" with { type: "json" };
 import {
   canLoad, loadNetwork, readHeader, startWorker,
@@ -11,7 +12,6 @@ import {
 import {
   halfOf, lightness, newestOnly, picture,
 } from "./own_photograph_pictures.js";
-import { makeTools } from "./tools.js";
 
 const PICTURES = ["photograph", "colours", "similarity", "attention"];
 const KEYS = {

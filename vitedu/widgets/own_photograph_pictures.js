@@ -1,6 +1,6 @@
 // Pictures of a grid of patches, over which a reader points at one.
 
-import { html } from "./common.js";
+import { html } from "./core/dom.js";
 
 // From dark to light, even to the eye; stops of the colour map "magma".
 const LIGHTNESS = [

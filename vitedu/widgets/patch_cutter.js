@@ -1,15 +1,16 @@
 // A photograph, cut into patches and laid out as a sequence.
 
-import {
-  decodeArray, draft, explorer, html, noted, onTraits, onceAFrame, panel,
-  range, renew, select, sentence, setTraits, titled, write,
-} from "./common.js";
+import { decodeArray } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./patch_cutter.words.json" with { type: "json" };
 import { channelsOf, cutUp } from "./patch_cutter_maths.js";
 import {
   allRows, enlarged, patchRow, photograph,
 } from "./patch_cutter_pictures.js";
-import { makeTools } from "./tools.js";
 
 // It speaks of places, and so of any photograph of this side.
 const TOURED = 224;

@@ -1,8 +1,9 @@
 // The pictures of the explorer PatchCutter: the photograph, a patch enlarged,
 // the row of a patch, all rows.
 
-import { choosable, markChosen } from "./choosing.js";
-import { fill, html, sentence, svg } from "./common.js";
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 import WORDS from "./patch_cutter.words.json" with { type: "json" };
 import { CHANNELS } from "./patch_cutter_maths.js";
 

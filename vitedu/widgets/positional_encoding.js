@@ -1,16 +1,19 @@
 // Positions as sines and cosines, and what they say about offsets.
 
-import { fixed } from "./commas.js";
 import {
-  checkbox, explorer, followTraits, followWidths, html, noted, panel, range,
-  select, sentence, setTraits, settingButtons, titled, write,
-} from "./common.js";
+  checkbox, noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { fixed, sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./positional_encoding.words.json" with { type: "json" };
 import {
   clocks, colourKey, offsetChart, stage,
 } from "./positional_encoding_charts.js";
 import { makeTable, readings } from "./positional_encoding_maths.js";
-import { makeTools } from "./tools.js";
 
 // What the buttons set: the paper's table, and three that fail.
 const STARTS = {

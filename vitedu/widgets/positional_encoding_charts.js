@@ -1,7 +1,8 @@
 // The pictures of the explorer PositionalEncoding. The table and the curves
 // under it share one axis of positions.
 
-import { draft, fill, html, renew, sentence, svg, tidy } from "./common.js";
+import { draft, fill, html, renew, svg } from "./core/dom.js";
+import { sentence, tidy } from "./core/texts.js";
 import WORDS from "./positional_encoding.words.json" with { type: "json" };
 import { RESCALED_TO, pairsToShow } from "./positional_encoding_maths.js";
 

@@ -1,6 +1,7 @@
 // The stack of layers, as drafts for a width in pixels.
 
-import { draft, hundredths } from "./common.js";
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
 
 // As high with one layer as with many: nothing below jumps.
 export const REACH_SIZE = { side: 8, top: 12, bottom: 252, height: 282 };

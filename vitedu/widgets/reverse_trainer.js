@@ -1,10 +1,15 @@
 // A small encoder that is trained in the page to say letters in reverse.
 
 import {
-  button, explorer, followTraits, followWidths, html, noted, panel, range,
-  select, sentence, setTraits, settingButtons, titled, write,
-} from "./common.js";
-import { whileSeen } from "./frames.js";
+  button, noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { whileSeen } from "./core/frames.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./reverse_trainer.words.json" with { type: "json" };
 import {
   letterTable, lossCurve, mirrorMap, percent,
@@ -13,7 +18,6 @@ import { BATCH } from "./reverse_trainer_layers.js";
 import {
   MAX_STEPS, TEST_BATCHES, WITHOUT_ORDER, largestOf, makeTrainer,
 } from "./reverse_trainer_maths.js";
-import { makeTools } from "./tools.js";
 
 const TRAITS = ["positions", "scaled", "num_heads", "learning_rate", "seed"];
 // What the buttons set: a run that learns, and three that tell why.

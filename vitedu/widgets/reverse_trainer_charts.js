@@ -1,9 +1,10 @@
 // The pictures of the explorer ReverseTrainer: its curve, its maps, its
 // letters.
 
-import {
-  draft, html, inRows, renew, sentence, svg, weightSquares, write,
-} from "./common.js";
+import { inRows } from "./core/arrays.js";
+import { draft, html, renew, svg, write } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
+import { sentence } from "./core/texts.js";
 import WORDS from "./reverse_trainer.words.json" with { type: "json" };
 import { LENGTH } from "./reverse_trainer_layers.js";
 import { SYMBOLS, WITHOUT_ORDER } from "./reverse_trainer_maths.js";

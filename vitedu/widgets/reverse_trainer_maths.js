@@ -2,7 +2,7 @@
 // one block reads LENGTH letters and says, at each place, the letter at the
 // mirrored place.
 
-import { normalNumbers, uniformNumbers } from "./common.js";
+import { normalNumbers, uniformNumbers } from "./core/numbers.js";
 import {
   BATCH, D_MODEL, LENGTH, attention, embedding, layerNorm, linear, matrix,
   relu, residual, softmaxRows, tensor,

@@ -1,15 +1,16 @@
 // A ring all-reduce, round by round, beside one process that collects.
 
-import {
-  button, decodeArray, explorer, followTraits, html, inRows, noted, panel,
-  put, range, renew, sentence, setTraits, titled, write,
-} from "./common.js";
+import { decodeArray, inRows } from "./core/arrays.js";
+import { button, noted, panel, range, titled } from "./core/controls.js";
+import { html, put, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import WORDS from "./ring.words.json" with { type: "json" };
 import {
   collectAfter, finishedChunks, ringAfter, roundsOf,
 } from "./ring_maths.js";
 import { collectRows, ringRows, sentRows, tidyShare } from "./ring_panels.js";
-import { makeTools } from "./tools.js";
 
 const RING_TRAITS = ["num_processes", "step"];
 

@@ -1,6 +1,7 @@
 // What the two ways look like after a round: tables, as drafts.
 
-import { draft, sentence } from "./common.js";
+import { draft } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 
 // A bit of colour for each process whose gradient is in a number.
 function ownersStrip(whose, count) {

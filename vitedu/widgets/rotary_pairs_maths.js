@@ -1,6 +1,6 @@
 // The numbers of the explorer RotaryPairs.
 
-import { normalNumbers } from "./common.js";
+import { normalNumbers } from "./core/numbers.js";
 
 export const PAIRS = 8;
 export const MOST_APART = 64;

@@ -1,11 +1,14 @@
 // The clocks of the explorer RotaryPairs, and its curve.
 
-import { draft, hundredths, tidy } from "./common.js";
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+import { tidy } from "./core/texts.js";
 import WORDS from "./rotary_pairs.words.json" with { type: "json" };
 import { MOST_APART, PAIRS } from "./rotary_pairs_maths.js";
 
 const CLOCKS = { columns: 4, head: 20, foot: 22 };
-export const CHART = { left: 38, right: 12, top: 10, height: 200, foot: 40 };
+const CHART = { left: 38, right: 12, top: 10, height: 200, foot: 40 };
+export const CURVE_HEIGHT = CHART.top + CHART.height + CHART.foot;
 
 export const signedText = (number) =>
   (number < -0.005 ? "−" : "+") + Math.abs(number).toFixed(2);
@@ -69,7 +72,7 @@ export function scoreCurve({ curve, distance, most }, width) {
     ]),
     ...[0, 16, 32, 48, 64].map((apart) =>
       text(x(apart), top + height + 20, "middle", apart)),
-    text((left + end) / 2, top + height + 36, "middle", WORDS.across),
+    text((left + end) / 2, top + height + 36, "middle", WORDS.pictures.curve.across),
     draft("path", { class: "curve", d: line }),
     draft("path", { class: "stem",
       d: `M${x(distance)} ${top}V${top + height}` }),

@@ -1,6 +1,6 @@
 // The numbers of the explorer SoftmaxScaling.
 
-import { entropy, normalNumbers, softmax } from "./common.js";
+import { entropy, normalNumbers, softmax } from "./core/numbers.js";
 
 const QUERIES = 64;
 export const MAX_KEYS = 256;

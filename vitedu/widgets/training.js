@@ -1,12 +1,15 @@
 // Misread digits, which fade while networks are trained.
 
+import { decodeArray, inRows } from "./core/arrays.js";
 import {
-  button, decodeArray, explorer, followTraits, html, inRows, noted, panel,
-  put, range, renew, sentence, setTraits, settingButtons, titled, write,
-} from "./common.js";
+  button, noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { html, put, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { whileSeen } from "./core/frames.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 import { digitTiles } from "./digit_tiles.js";
-import { whileSeen } from "./frames.js";
-import { makeTools } from "./tools.js";
 import WORDS from "./training.words.json" with { type: "json" };
 import { makeHistory, worstEpoch } from "./training_maths.js";
 import { answerStrip, epochLines, largeDigit } from "./training_pictures.js";

@@ -1,6 +1,7 @@
 // The curves of the epochs and a digit in large, as drafts.
 
-import { draft, hundredths } from "./common.js";
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
 import { PICTURE, inkSquares } from "./digit_picture.js";
 
 const CHART = {

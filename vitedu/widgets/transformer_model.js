@@ -1,7 +1,8 @@
 // A Transformer in the page: what vitedu/transformer.py computes, for one
 // sentence, token by token. A token is a Float32Array of d_model numbers.
 
-import { decodeArray, gelu, softmax } from "./common.js";
+import { decodeArray } from "./core/arrays.js";
+import { gelu, softmax } from "./core/numbers.js";
 
 // The same as in vitedu/data/sequences.py.
 export const MARKS = { pad: 0, bos: 1, eos: 2, first: 3 };

@@ -1,7 +1,8 @@
 // What the explorers of the translator share: the model with its words, and
 // a field for the number to translate.
 
-import { button, html, put, textField } from "./common.js";
+import { button, textField } from "./core/controls.js";
+import { html, put } from "./core/dom.js";
 import { LARGEST, numberOf } from "./numeral_words.js";
 import { MARKS, logSoftmax, makeTransformer } from "./transformer_model.js";
 import TRANSLATION from "./translation.words.json" with { type: "json" };

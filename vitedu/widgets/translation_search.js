@@ -1,7 +1,7 @@
 // The searches of vitedu/decoding/search.py for one sentence, with all that happens
 // on the way.
 
-import { softmax, uniformNumbers } from "./common.js";
+import { softmax, uniformNumbers } from "./core/numbers.js";
 import { chineseNumeral } from "./numeral_words.js";
 import { MARKS } from "./transformer_model.js";
 

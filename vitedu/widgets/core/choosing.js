@@ -1,6 +1,6 @@
 // A set of marks of which one is chosen: by mouse, by touch, by keyboard.
 
-import { put } from "./common.js";
+import { put } from "./dom.js";
 
 const HOVER_MS = 120;
 

@@ -1,6 +1,6 @@
 // A table of numbers.
 
-import { html, write } from "./common.js";
+import { html, write } from "./dom.js";
 
 // `head` has the title of each column, that of the names first; `rows` the
 // name of each row, by a key that is its class, too.

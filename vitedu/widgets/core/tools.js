@@ -4,10 +4,11 @@
 //
 //     #explorer-softmax-scaling:head_dim=512&scale=none
 
-import {
-  button, decodeArray, encodeArray, html, newId, onTraits, put, sentence,
-  setTraits, write,
-} from "./common.js";
+import { decodeArray, encodeArray } from "./arrays.js";
+import { button } from "./controls.js";
+import { html, newId, put, write } from "./dom.js";
+import { onTraits, setTraits } from "./frame.js";
+import { sentence } from "./texts.js";
 import TOOLS from "./tools.words.json" with { type: "json" };
 
 const INTEGER = /^-?\d{1,15}$/;
