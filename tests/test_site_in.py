@@ -34,7 +34,7 @@ WORDS = {
     "play": "Train",
     "both": "Two words",
     "kinds": {"ink": "ink"},
-    "tour": [["Train", {"order": "Train"}]],
+    "tour": [["Train", {"order": "Train"}, "Train"]],
     "without": ["Without"],
 }
 SCRIPT = """
@@ -132,7 +132,7 @@ def test_words_of_an_explorer_change_and_names_do_not():
         "play": "训练",
         "both": "两个词",
         "kinds": {"ink": "墨迹"},
-        "tour": [["训练", {"order": "Train"}]],
+        "tour": [["训练", {"order": "Train"}, "Train"]],
         "without": ["去掉"],
     }
     # What is no file of words changes where it is shown.

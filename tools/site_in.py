@@ -259,8 +259,8 @@ def said_in(table: dict[str, Any], words: Any) -> Any:
             return said
         case dict():
             return {name: said_in(table, one) for name, one in words.items()}
-        case [str() as step, dict() as settings]:  # of a tour
-            return [said_in(table, step), settings]
+        case [str() as step, dict() as settings, *part]:  # of a tour
+            return [said_in(table, step), settings, *part]
         case list():
             return [said_in(table, one) for one in words]
     return words

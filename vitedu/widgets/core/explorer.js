@@ -74,8 +74,8 @@ function makePicture({ height, draw, tap }, name, words, setAll) {
 // Args:
 //   words: `label`; `controls`, a label each; `options`, the words of choices;
 //     `pictures`, each with `title`, `label` and, where wanted, `note` and
-//     `foot`; `reading`; `tour`, steps of [sentence, {setting: value}]. Where
-//     they have {names}, `say` fills them in.
+//     `foot`; `reading`; `tour`, steps of [sentence, {setting: value}, part], see
+//     `makeTour`. Where they have {names}, `say` fills them in.
 //   controls: {setting: slider() or choice()}.
 //   compute: What settings give; it draws nothing and asks for nothing.
 //   say: What {names} stand for, of what was computed.
@@ -98,9 +98,9 @@ export function defineExplorer(name, {
     const setAll = (values) => setTraits(model, values);
     const opening = { ...mapped(schema, ({ start }) => start), ...from };
     const tools = makeTools(frame, model, {
-      tour: words.tour.map(([step, changes]) => {
+      tour: words.tour.map(([step, changes, part]) => {
         const settings = { ...opening, ...changes };
-        return [() => sentence(step, say(compute(settings))), settings];
+        return [() => sentence(step, say(compute(settings))), settings, part];
       }),
     });
     const made = {

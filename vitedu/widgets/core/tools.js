@@ -128,10 +128,13 @@ function goTo(root) {
   root.focus({ preventScroll: true });
 }
 
-// A tour: steps of [sentence, {setting: value}]. What a step does not name is
-// as at the start. A sentence may be a function, called once that is drawn.
+// A tour: steps of [sentence, {setting: value}, part]. What a step does not
+// name is as at the start. A sentence may be a function, called once that is
+// drawn. `part`, which may be missing, is the class of what a step speaks of:
+// it is outlined, and comes into sight between the bar and the tour.
 function makeTour(frame, go, steps, onEnd) {
   let at = 0;
+  let lit;
   const text = html("p", {
     role: "status", id: newId(),
   });
@@ -140,6 +143,7 @@ function makeTour(frame, go, steps, onEnd) {
     next: button(TOOLS.next, () => show(at + 1)),
     end: button(TOOLS.end, () => {
       root.hidden = true;
+      light();
       onEnd();
     }),
   };
@@ -149,15 +153,26 @@ function makeTour(frame, go, steps, onEnd) {
   for (const one of [buttons.next, buttons.end]) {
     put(one, "aria-describedby", text.id);
   }
+  function light(part) {
+    lit?.classList.remove("vitedu-lit");
+    lit = part && frame.root.querySelector(`.${part}`);
+    if (!lit) return;
+    lit.classList.add("vitedu-lit");
+    lit.style.scrollMarginBottom = `${root.offsetHeight + 24}px`;
+    lit.scrollIntoView({ block: "nearest" });
+  }
   function show(step) {
     at = step;
-    const [said, settings] = steps[at];
+    const [said, settings, part] = steps[at];
     const count = { step: at + 1, steps: steps.length };
     go(Object.entries(settings).map(([name, value]) => [name, String(value)]));
-    const say = (words) => write(text, sentence(TOOLS.step, count) + words);
+    const words = (it) => sentence(TOOLS.step, count) + it;
+    if (typeof said === "string") write(text, words(said));
     // The explorer has asked for this frame before.
-    if (typeof said === "function") requestAnimationFrame(() => say(said()));
-    else say(said);
+    requestAnimationFrame(() => {
+      if (typeof said === "function") write(text, words(said()));
+      light(part);
+    });
     buttons.back.disabled = at === 0;
     buttons.next.disabled = at === steps.length - 1;
     if (buttons.next.disabled) buttons.end.focus();
