@@ -30,8 +30,8 @@ const STARTS = {
   "fast": { ...HEALTHY, learning_rate: 0.01 },
   "too fast": { ...HEALTHY, learning_rate: 0.1 },
 };
-const TOUR = WORDS.tour.map(([words, settings]) =>
-  [sentence(words, { right: percent(WITHOUT_ORDER.right) }), settings]);
+const TOUR = WORDS.tour.map(([words, settings, part]) =>
+  [sentence(words, { right: percent(WITHOUT_ORDER.right) }), settings, part]);
 // Runs that are kept to be compared with, and the fewest steps of one: a
 // slider on its way starts many runs that are not worth keeping.
 const KEPT_RUNS = 3;
