@@ -289,7 +289,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 
 def _to_page(array: np.ndarray, widget: Explorer) -> dict[str, Any]:
-    """The form that `decodeArray` in common.js reads (little-endian)."""
+    """The form that `decodeArray` in core/arrays.js reads (little-endian)."""
     little = array.astype(array.dtype.newbyteorder("<"))
     return {
         "data": little.tobytes(),
@@ -299,6 +299,6 @@ def _to_page(array: np.ndarray, widget: Explorer) -> dict[str, Any]:
 
 
 def _from_page(wire: dict[str, Any], widget: Explorer) -> np.ndarray:
-    """The way back, from `encodeArray` in common.js."""
+    """The way back, from `encodeArray` in core/arrays.js."""
     dtype = np.dtype(wire["dtype"]).newbyteorder("<")
     return np.frombuffer(wire["data"], dtype).reshape(wire["shape"])
