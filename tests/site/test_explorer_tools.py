@@ -391,11 +391,20 @@ def numbers_in(text: str) -> set[str]:
 # What a step speaks of, and the tour itself, as they stand in the window.
 STAGED = """root => {
   const lit = root.querySelectorAll(".vitedu-lit");
-  const [part, tour] = [lit[0], root.querySelector(".vitedu-tour")].map(
-    (node) => node.getBoundingClientRect());
+  const [part, tour] = [lit[0] ?? root, root.querySelector(".vitedu-tour")]
+    .map((node) => node.getBoundingClientRect());
   return { lit: lit.length, top: part.top, bottom: part.bottom,
     room: tour.top };
 }"""
+
+
+# The steps of these tours speak of the whole explorer.
+OF_THE_WHOLE = {
+    *("ask patch", "assumed heads", "attention distance", "attention plane"),
+    *("bag of patches", "decoding steps", "delete patches", "head viewer"),
+    *("hide and guess", "how many images", "model counter", "norm axes"),
+    *("patch cutter", "positional encoding", "ring", "training"),
+}
 
 
 def expect_staged(explorer: Locator) -> None:
@@ -417,7 +426,8 @@ def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
     steps, looks = [], []
     while True:
         looks.append(look(page))
-        expect_staged(explorer)
+        if name not in OF_THE_WHOLE:
+            expect_staged(explorer)
         said = tour.get_by_role("status").text_content()
         count, _, sentence = said.partition(": ")
         steps.append(count)
