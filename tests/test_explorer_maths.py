@@ -499,5 +499,5 @@ def test_what_is_typed_and_how_chances_are_written():
 
 def test_a_number_has_a_proper_minus_and_zero_has_none():
     code = "[[-0.001, 2], [-1.5, 2], [0.004, 1], [-10, 0]].map((it) =>"
-    found = run("commas", f"{code} fixed(...it))")
+    found = run("", f"{code} fixed(...it))")
     assert found == ["0.00", "−1.50", "0.0", "−10"]

@@ -36,7 +36,8 @@ GRIDS = (3, 5, 17)
 PATCH = 4
 PART = re.compile(r'viteduNetworkPart = \{ of: (\d+), data: "(.*)" \};\n')
 START = """(async () => {
-  const { readFileSync, writeFileSync } = require("fs");
+  const { readFileSync, writeFileSync } =
+    process.getBuiltinModule("fs");
   const floats = (name) =>
     new Float32Array(new Uint8Array(readFileSync(`${folder}/${name}`)).buffer);
   const file = new Uint8Array(readFileSync(`${folder}/network.bin`));

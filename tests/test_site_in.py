@@ -30,16 +30,20 @@ KEPT = {
 PAGE = (
     "Before.\n\n# Title\n\nText.\n\n```\n# no heading\n```\n\n## `x` & more\n"
 )
+WORDS = {
+    "play": "Train",
+    "both": "Two words",
+    "kinds": {"ink": "ink"},
+    "tour": [["Train", {"order": "Train"}, "Train"]],
+    "without": ["Without"],
+}
 SCRIPT = """
 const PHRASES = new Map();
-const WORDS = {
-  play: "Train", "no root": "Without", both: "Two " + "words",
-  mode: "ink",
-};
+const $mine_words = {WORDS};
 const STARTS = { "no root": { order: "ink" } };
-const KINDS = { shape: "circle", note: "A way to train" };
+const KINDS = { shape: "circle", note: "A way " + "to train" };
 export default { render() { f("ink"); } };
-"""
+""".replace("{WORDS}", json.dumps(WORDS))
 
 
 @pytest.fixture
@@ -123,15 +127,24 @@ def test_words_of_an_explorer_change_and_names_do_not():
     table |= {"other": {"Train": "别的"}, "mine": {"Without": "去掉"}}
     state = {"_esm": SCRIPT, "_anywidget_id": "vitedu.mine.Mine"}
     script = script_in(table, state | {"order": "ink"})
-    assert 'play: "训练"' in script
-    assert '"no root": "去掉", both: "两个词"' in script
-    # These are names, too: they change where they are shown.
-    assert 'mode: "ink"' in script
+    words = json.loads(re.search(r"_words = (.*);", script)[1])
+    assert words == {
+        "play": "训练",
+        "both": "两个词",
+        "kinds": {"ink": "墨迹"},
+        "tour": [["训练", {"order": "Train"}, "Train"]],
+        "without": ["去掉"],
+    }
+    # What is no file of words changes where it is shown.
     assert '"no root": { order: "ink" }' in script
-    assert 'shape: "circle", note: "一种训练"' in script
+    assert 'shape: "circle"' in script
     shown = json.loads(re.search(r"new Map\((.*)\);", script)[1])
-    assert dict(shown)["ink"] == "墨迹"
-    assert dict(shown)["no root"] == "无根"
+    assert dict(shown) == {
+        "ink": "墨迹",
+        "no root": "无根",
+        "circle": "圆",
+        "A way to train": "一种训练",
+    }
 
 
 def test_what_the_extension_wrote_is_said_and_code_is_not():

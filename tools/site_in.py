@@ -55,17 +55,12 @@ HEADING = re.compile(r"^#{1,4} +(.+?) *$", re.MULTILINE)
 FENCED = re.compile(r"^(`{3,}|~{3,}).*?^\1[`~]*$", re.MULTILINE | re.DOTALL)
 WIDGETS = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
-# Objects of an explorer's script that hold words.
-CONSTANT = re.compile(
-    r"^const ([A-Z_]+) = (?:[{\[]|new Map\(\[).*?(?:^[}\]]|[}\]]\)?;$)",
-    re.MULTILINE | re.DOTALL,
-)
+# Words of an explorer, each file of them on a line of its script.
+WORDS = re.compile(r"^const (\$\w+_words) = (\{.*\});$", re.MULTILINE)
 PIECE = r'"(?:[^"\\\n]|\\.)*"'
 LITERAL = re.compile(rf"{PIECE}(?:\s*\+\s*{PIECE})*(?P<key>\s*:)?")
 NO_PHRASES = "const PHRASES = new Map();"
 TABLE = "explorers.json"
-# In these, every word is to be read; in others those that have a space.
-OF_WORDS = ("WORDS", "TOUR", "WALK", "TOOLS", "TRANSLATION")
 WEB_SCRIPTS = ("book.js", "search.js", "widget-host.js")
 SKIPPED = re.compile(
     r"(<(pre|code|script|style|textarea)\b.*?</\2>)", re.DOTALL
@@ -223,57 +218,56 @@ def outputs_in(edition: Edition, notebook: NotebookNode, say: Say) -> None:
 def script_in(table: dict[str, Any], state: dict[str, Any]) -> str:
     """Return the script of an explorer with its words in another language.
 
-    Texts that nothing but a reader reads are replaced where they stand. Those
-    that are the names of something, too, are replaced where they are shown.
+    Its files of words are replaced. What else a reader sees, such as the name
+    of a setting, is replaced where it is shown.
 
     Args:
         table: English -> the other language; under the name of an explorer,
             what differs there.
         state: Of its model.
     """
-    script = state["_esm"]
     own = state["_anywidget_id"].split(".")[-2]
     table = {**table, **table.get(own, {})}
-    known = _texts({k: v for k, v in state.items() if k != "_esm"})
-    elsewhere = [
-        *map(_literal, LITERAL.finditer(CONSTANT.sub(_other, script)))
-    ]
-    keys = re.findall(r"(?:^|[{,(])\s*\"?([\w ,/-]+)\"?:", script, re.M)
-    names = {*known, *elsewhere, *keys}
-    shown: dict[str, str] = {
-        name: table[name] for name in names if type(table.get(name)) is str
+    code = WORDS.sub("", state["_esm"])
+    names = {
+        *_texts({k: v for k, v in state.items() if k != "_esm"}),
+        *map(_literal, LITERAL.finditer(code)),
+        *re.findall(r"(?:^|[{,(])\s*\"?([\w ,/-]+)\"?:", code, re.M),
     }
+    shown = [
+        (name, table[name])
+        for name in sorted(names)
+        if type(table.get(name)) is str
+    ]
 
-    def constant(found: re.Match[str]) -> str:
-        def literal(part: re.Match[str]) -> str:
-            said = table.get(text := _literal(part))
-            if type(said) is not str or part["key"]:
-                return part[0]
-            if text in names:
-                shown[text] = said
-                return part[0]
-            return json.dumps(said, ensure_ascii=False)
+    def words(found: re.Match[str]) -> str:
+        said = json.dumps(
+            said_in(table, json.loads(found[2])), ensure_ascii=False
+        )
+        return f"const {found[1]} = {said};"
 
-        return LITERAL.sub(literal, found[0])
-
-    script = CONSTANT.sub(constant, script)
-    phrases = json.dumps(sorted(shown.items()), ensure_ascii=False)
-    return script.replace(
+    phrases = json.dumps(shown, ensure_ascii=False)
+    return WORDS.sub(words, state["_esm"]).replace(
         NO_PHRASES, f"const PHRASES = new Map({phrases});", 1
     )
 
 
+def said_in(table: dict[str, Any], words: Any) -> Any:
+    """Return an explorer's words, and all words in them, said otherwise."""
+    match words:
+        case str() if type(said := table.get(words)) is str:
+            return said
+        case dict():
+            return {name: said_in(table, one) for name, one in words.items()}
+        case [str() as step, dict() as settings, *part]:  # of a tour
+            return [said_in(table, step), settings, *part]
+        case list():
+            return [said_in(table, one) for one in words]
+    return words
+
+
 def _literal(found: re.Match[str]) -> str:
     return "".join(map(json.loads, re.findall(PIECE, found[0])))
-
-
-def _other(found: re.Match[str]) -> str:
-    """Leave of a constant what are no sentences, if it is not all words."""
-    if found[1] in OF_WORDS:
-        return ""
-    return LITERAL.sub(
-        lambda part: part[0] if " " not in part[0] else "0", found[0]
-    )
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -19,7 +19,8 @@ def curve(page: Page) -> str:
 
 def hands(page: Page) -> list[str]:
     return [
-        hand.get_attribute("d") for hand in page.locator(".clocks .hand").all()
+        hand.get_attribute("d")
+        for hand in page.locator(".of-clocks .hand").all()
     ]
 
 

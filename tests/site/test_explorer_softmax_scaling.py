@@ -75,7 +75,7 @@ def test_a_button_sets_a_head_and_says_which_holds(show):
 
 
 def drawn(page: Page, kind: str) -> list[str]:
-    return page.locator(f".vitedu-panels .{kind}").evaluate_all(
+    return page.locator(f".vitedu-beside .{kind}").evaluate_all(
         "all => all.map((path) => path.getAttribute('d'))"
     )
 

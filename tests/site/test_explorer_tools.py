@@ -388,15 +388,46 @@ def numbers_in(text: str) -> set[str]:
     return {found.replace(",", "") for found in NUMBER.findall(text)}
 
 
+# What a step speaks of, and the tour itself, as they stand in the window.
+STAGED = """root => {
+  const lit = root.querySelectorAll(".vitedu-lit");
+  const [part, tour] = [lit[0] ?? root, root.querySelector(".vitedu-tour")]
+    .map((node) => node.getBoundingClientRect());
+  return { lit: lit.length, top: part.top, bottom: part.bottom,
+    room: tour.top };
+}"""
+
+
+# The steps of these tours speak of the whole explorer.
+OF_THE_WHOLE = {
+    *("ask patch", "assumed heads", "attention distance", "attention plane"),
+    *("bag of patches", "decoding steps", "delete patches", "head viewer"),
+    *("hide and guess", "how many images", "model counter", "norm axes"),
+    *("patch cutter", "positional encoding", "ring", "training"),
+}
+
+
+def expect_staged(explorer: Locator) -> None:
+    """What a step speaks of is outlined, and nothing covers it."""
+    staged = explorer.evaluate(STAGED)
+    assert staged["lit"] == 1
+    high = staged["bottom"] - staged["top"]
+    if high < staged["room"] - 72:  # less the bar of the site
+        assert staged["top"] >= 71, staged
+        assert staged["bottom"] <= staged["room"], staged
+
+
 @pytest.mark.parametrize("name", TOURS)
 def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
-    page = show(TOURS[name]())
+    page = show(TOURS[name](), width=390)
     explorer = explorer_of(page)
     tour = page.get_by_role("group", name="Tour")
     press(page, "Take the tour")
     steps, looks = [], []
     while True:
         looks.append(look(page))
+        if name not in OF_THE_WHOLE:
+            expect_staged(explorer)
         said = tour.get_by_role("status").text_content()
         count, _, sentence = said.partition(": ")
         steps.append(count)
@@ -415,6 +446,7 @@ def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
         assert look(page) == seen
     press(page, "End the tour")
     expect(tour).to_be_hidden()
+    expect(page.locator(".vitedu-lit")).to_have_count(0)
     expect(page.get_by_role("button", name="Take the tour")).to_be_focused()
 
 

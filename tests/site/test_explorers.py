@@ -21,10 +21,10 @@ from moves import (
     label_of,
     move,
 )
-from pages import ROOT
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu import widgets
+from vitedu.widgets import modules
 from vitedu.widgets.base import Explorer, Integer, Number
 
 each_explorer = pytest.mark.parametrize("name", MAKERS)
@@ -345,7 +345,7 @@ def kind(picture: list) -> tuple | None:
 @pytest.mark.parametrize("after", PICTURES)
 def test_a_picture_keeps_elements_and_looks_as_a_new_one(browser, after):
     page = browser.new_page()
-    page.add_script_tag(path=ROOT / "vitedu/widgets/common.js")
+    page.add_script_tag(content=modules.joined("core/dom.js"))
     for before in PICTURES.values():
         found = page.evaluate(RENEW, [before, PICTURES[after]])
         assert found["right"] == [True, True], before

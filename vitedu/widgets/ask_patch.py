@@ -49,7 +49,6 @@ class AskPatch(Explorer):
     """
 
     files = "ask_patch"
-    parts = ("choosing", "later", "ask_patch_maths", "ask_patch_pictures")
     remembers = ("photograph", "query", "layer", "head", "drawn", "second")
 
     # No dicts: a notebook forgets their order.

@@ -1,6 +1,14 @@
 // The pictures of the explorer AskPatch: photographs that are lit where a
 // value is large, and the small maps of all heads.
 
+import WORDS from "./ask_patch.words.json" with { type: "json" };
+import {
+  GRID, LEVELS, QUERIES, ROW, STEP, placeIn, placeOfQuery, queryNear,
+} from "./ask_patch_maths.js";
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, put, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
+
 // From dark to bright; brightness grows all the way.
 const GLOW = [
   [14, 10, 34], [74, 20, 108], [166, 44, 96], [232, 98, 44], [252, 180, 46],
@@ -15,7 +23,7 @@ const raised = (value) => Math.max(0, value) ** 0.75;
 // Small maps are drawn so many times larger than they are, with sharp edges;
 // the browser then scales them smoothly.
 const SCALE = 4;
-const MAP = GRID / 2;
+export const MAP = GRID / 2;
 
 function glow(value) {
   const at = Math.min(1, Math.max(0, value)) * (GLOW.length - 1);
@@ -26,7 +34,7 @@ function glow(value) {
 
 // The pixels of a JPEG file. Not an image with an address: a policy may
 // forbid those made of bytes.
-async function readPicture(bytes) {
+export async function readPicture(bytes) {
   const bitmap = await createImageBitmap(
     new Blob([bytes], { type: "image/jpeg" }),
   );
@@ -61,7 +69,7 @@ function light(canvas, { width, height, data }, values, side) {
 }
 
 // From 0 on the left to 1 on the right, as a grey photograph would show it.
-function scale(name) {
+export function scale(name) {
   const canvas = html("canvas", { "aria-hidden": "true" });
   const data = new Uint8ClampedArray(4 * LEVELS).fill(140);
   const values = Array.from({ length: LEVELS }, (_, at) => at / (LEVELS - 1));
@@ -94,7 +102,7 @@ function edged(tag, name) {
 }
 
 // A canvas under a drawing that has the coordinates of a grid.
-function litPicture(name, ...drawn) {
+export function litPicture(name, ...drawn) {
   const canvas = html("canvas", { "aria-hidden": "true" });
   const matches = edged("path", "match");
   const drawing = svg("svg", {}, ...drawn, ...matches.strokes);
@@ -109,7 +117,7 @@ function litPicture(name, ...drawn) {
 
 // The photograph in which one asks: with the mouse over it, another patch is
 // looked at; a click, a finger and the arrow keys choose.
-function askedPicture({ look, pick }) {
+export function askedPicture({ look, pick }) {
   const dots = svg("path", { class: "dots" });
   const asked = edged("rect", "asked");
   asked.set({ width: 1, height: 1 });
@@ -169,7 +177,7 @@ function askedPicture({ look, pick }) {
 }
 
 // All heads of all layers: a column for each layer.
-function headMaps(layers, heads, pick) {
+export function headMaps(layers, heads, pick) {
   const [wide, high] = [layers, heads].map((count) => count * (MAP + 1) - 1);
   const canvas = html("canvas", {
     width: SCALE * wide, height: SCALE * high, "aria-hidden": "true",

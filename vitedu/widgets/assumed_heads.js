@@ -1,41 +1,23 @@
 // One file of weights, loaded with one number of heads or another.
 
-const WORDS = {
-  label: "Load a file of weights with one number of heads or another",
-  heads: "The loader is told",
-  one: "1 head", many: "{heads} heads", true: "{name}, the truth",
-  image: "Test image",
-  place: "{at} of {count}",
-  tiles: "{count} test digits: red ones are misread",
-  tilesNote: "Each digit keeps its place. Click one to see its answer.",
-  shapes: "What the loader checks",
-  fits: "{fit} of {arrays} arrays fit. No error.",
-  cut: "{width} rows of queries in {named} of {each}; scores are divided by "
-    + "√{each}.",
-  right: "Test digits right",
-  untried: "not yet",
-  answer: "What it reads in this {label}",
-  answerNote: "The upright mark is the answer with {heads} heads, as trained.",
-  loaded: "Told {told}, the loader reports nothing: {fit} of {arrays} arrays "
-    + "fit.",
-  truth: "That is how the network was trained.",
-  found: "It reads {right} of {count} test digits right.",
-  asking: "It is reading the test digits.",
-  one_digit: "The {label} chosen is read as a {now}, with {chance}.",
-  off: "Its logits are off by up to {off}.",
-};
-
-// A tour of whatever file it is.
-const TOUR = {
-  truth: "The network was trained with {heads} heads, and all {arrays} arrays "
-    + "of its file fit. Few digits are red.",
-  fewer: "Told {heads} heads, the loader is just as content: {arrays} arrays, "
-    + "no error. Wait for the digits to be read again.",
-  one: "Even 1 head fits. Scores are then divided by √{each}, the width of "
-    + "all heads together.",
-  most: "And {heads} heads fit, one for each row of the queries. What is not "
-    + "in the file has to be known from elsewhere.",
-};
+import WORDS from "./assumed_heads.words.json" with { type: "json" };
+import { divisors, makeLoaded, misfits } from "./assumed_heads_maths.js";
+import { decodeArray, inRows } from "./core/arrays.js";
+import {
+  noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { draft, html, put, renew, write } from "./core/dom.js";
+import {
+  explorer, followTraits, onceAFrame, setTraits,
+} from "./core/frame.js";
+import { later } from "./core/later.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import { chanceBars, percent } from "./digit_parts.js";
+import READS from "./digit_parts.words.json" with { type: "json" };
+import { PICTURE } from "./digit_picture.js";
+import { digitTiles } from "./digit_tiles.js";
+import { largestChange, likeliest } from "./matrices.js";
 
 const FRAME_MS = 24;
 
@@ -82,7 +64,7 @@ function headCut(width, heads) {
 function tourOf({ num_heads: truth, d_model: width }, options, arrays) {
   const fewer = options.findLast((heads) => heads < truth);
   const heads = { truth, fewer, one: 1, most: width };
-  return Object.entries(TOUR).map(([name, words]) => [
+  return Object.entries(WORDS.tour).map(([name, words]) => [
     sentence(words, { heads: heads[name], arrays, each: width / heads[name] }),
     { heads: heads[name] },
   ]);

@@ -34,15 +34,6 @@ class AssumedHeads(NetworkExplorer):
     """
 
     files = "assumed_heads"
-    parts = (
-        "later",
-        "matrices",
-        "digit_picture",
-        "follow_digit_maths",
-        "digit_parts",
-        "digit_tiles",
-        "assumed_heads_maths",
-    )
     remembers = ("heads", "digit")
 
     heads = Integer(1, low=1, high=_MOST)

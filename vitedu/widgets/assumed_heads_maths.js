@@ -1,6 +1,9 @@
 // One file of weights, read with one number of heads or another.
 
-function divisors(number) {
+import { makeReader } from "./follow_digit_maths.js";
+import { likeliest } from "./matrices.js";
+
+export function divisors(number) {
   return Array.from({ length: number }, (_, i) => i + 1)
     .filter((one) => number % one === 0);
 }
@@ -22,7 +25,7 @@ function makeTally(reader, pictures, labels) {
 }
 
 // The network of the file, as a loader makes it that is told so many heads.
-function makeLoaded(bytes, layout, config, pictures, labels) {
+export function makeLoaded(bytes, layout, config, pictures, labels) {
   const known = new Map();
   return (heads) => {
     if (!known.has(heads)) {
@@ -47,7 +50,7 @@ function wantedShapes({ d_model: width, d_ff: wide, num_heads: heads }) {
 }
 
 // How many arrays of the file have another shape than is wanted.
-function misfits(layout, config) {
+export function misfits(layout, config) {
   const wanted = wantedShapes(config);
   return Object.entries(layout).filter(([name, [, ...shape]]) => {
     const right = wanted[name.replace(/^blocks\.\d+\./, "")];

@@ -1,74 +1,18 @@
-const WORDS = {
-  label: "Attention distance: choose a head, see where it looks",
-  image: "Image",
-  step: "Step",
-  query: "Query",
-  aPatch: "a patch",
-  theClassToken: "class token",
-  dots: "Dots show",
-  thisImage: "this image",
-  average: "many images",
-  plotTitle: "Attention distance, in pixels",
-  mapTitle: "Where layer {layer}, head {head} looks",
-  layerAxis: "layer",
-  head: "head {head}",
-  baseline: "uniform",
-  baselineValue: "{distance} px",
-  zoomNote: " The axis does not start at 0.",
-  plotNote:
-    "Each ring is a head, averaged over all query patches; its grey dot is " +
-    "the same head at step {step}. Left and right change the layer, up and " +
-    "down go to the next head by distance. The dashed line is uniform " +
-    "attention: the same weight on every patch.",
-  dot: "layer {layer}, head {head}: {distance} pixels",
-  heads: "Heads",
-  patches: "Query patch",
-  patch: "row {row}, column {column}: weight {weight}",
-  classTile: "to the class token: {weight}",
-  patchNote:
-    "Click a patch, or use the arrow keys. A square's area is the weight of " +
-    "its patch; the largest stands for {largest}. The circle shows how far " +
-    "the outlined patch looks, the dashed circle how far with uniform " +
-    "attention.",
-  classNote:
-    "A square's area is the weight that the class token gives to the patch; " +
-    "the largest stands for {largest}.",
-  readPatch:
-    "Layer {layer}, head {head}, patch in row {row}, column {column}: looks " +
-    "{distance} px away on average; uniform attention from there {uniform} px.",
-  readClass:
-    "Layer {layer}, head {head}, class token: looks most at the patch in row " +
-    "{row}, column {column} (weight {weight}). It has no place in the image, " +
-    "so its distance is not defined.",
-  readHead:
-    "Over all patches of this image: {distance} px; uniform attention " +
-    "{uniform} px.",
-  readAverage: "Average over many images: {distance} px.",
-};
 
-// A tour of whatever network it is: its numbers are looked up.
-const TOUR = {
-  before: "Before training, at step {step}, head {head} of layer {layer} looks "
-    + "{distance} px away on this image. The dashed line is uniform attention, "
-    + "{uniform} px.",
-  nearest: "At step {step} the same head looks {distance} px away: no other "
-    + "looks nearer.",
-  farthest: "Head {head} of layer {layer} looks farthest, {distance} px away. "
-    + "The circle shows how far one patch of it does.",
-  byClass: "The class token has no place, so it has no distance. In head "
-    + "{head} of layer {layer} it looks most at the outlined patch.",
-  average: "One image is one image. Over many, head {head} of layer {layer} "
-    + "looks {average} px away.",
-};
+import WORDS from "./attention_distance.words.json" with { type: "json" };
+import { patchMap } from "./attention_distance_map.js";
+import { pixelText, readData } from "./attention_distance_maths.js";
+import { headPlot } from "./attention_distance_plot.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 
 const STATE = [
   "step", "image", "layer", "head", "row", "column", "query", "dots",
 ];
 const CLASS = "class token";
-
-const pixelText = (distance) => distance.toFixed(distance < 10 ? 2 : 1);
-const headColour = (head) => `var(--c-head-${head % 4})`;
-const moved = (x, y) => `translate(${x}px, ${y}px)`;
 
 function tourOf(data, hasAverage) {
   const { heads, layers, uniform } = data;
@@ -89,11 +33,11 @@ function tourOf(data, hasAverage) {
       ...others }];
   }
   return [
-    stop(TOUR.before, 0, near),
-    stop(TOUR.nearest, last, near),
-    stop(TOUR.farthest, last, far),
-    ...(data.prefix ? [stop(TOUR.byClass, last, far, { query: CLASS })] : []),
-    ...(hasAverage ? [stop(TOUR.average, last, near, { dots: "average" })]
+    stop(WORDS.tour.before, 0, near),
+    stop(WORDS.tour.nearest, last, near),
+    stop(WORDS.tour.farthest, last, far),
+    ...(data.prefix ? [stop(WORDS.tour.byClass, last, far, { query: CLASS })] : []),
+    ...(hasAverage ? [stop(WORDS.tour.average, last, near, { dots: "average" })]
       : []),
   ];
 }

@@ -61,12 +61,6 @@ class AttentionDistance(Explorer):
     """
 
     files = "attention_distance"
-    parts = (
-        "choosing",
-        "attention_distance_maths",
-        "attention_distance_plot",
-        "attention_distance_map",
-    )
     remembers = (
         "step",
         "image",

@@ -1,6 +1,14 @@
 // The right panel of the explorer: an image, its patches to choose a query
 // from, and the weights of that query as squares.
 
+import WORDS from "./attention_distance.words.json" with { type: "json" };
+import { headColour, moved } from "./attention_distance_maths.js";
+import { inRows } from "./core/arrays.js";
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, put, svg, write } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
+import { sentence, tidy } from "./core/texts.js";
+
 const IMAGE = 280;
 const TILE = 26;
 
@@ -16,7 +24,7 @@ function picture({ pictures, width, height }, image) {
   return canvas.toDataURL();
 }
 
-function patchMap(data, pickPatch, pickClass) {
+export function patchMap(data, pickPatch, pickClass) {
   const { rows, columns, patches, prefix } = data;
   const scale = IMAGE / data.width;
   const cell = data.patch * scale;

@@ -1,6 +1,8 @@
 // The numbers of the explorer AttentionDistance.
 
-function readData(model) {
+import { decodeArray } from "./core/arrays.js";
+
+export function readData(model) {
   const maps = decodeArray(model.get("maps"));
   const pictures = decodeArray(model.get("images"));
   const [steps, images, layers, heads, tokens] = maps.shape;
@@ -64,3 +66,9 @@ function readData(model) {
       averages[(step * layers + layer) * heads + head],
   };
 }
+
+export const headColour = (head) => `var(--c-head-${head % 4})`;
+
+export const moved = (x, y) => `translate(${x}px, ${y}px)`;
+
+export const pixelText = (distance) => distance.toFixed(distance < 10 ? 2 : 1);

@@ -1,5 +1,11 @@
 // The left panel of the explorer: one dot a head, depth against distance.
 
+import WORDS from "./attention_distance.words.json" with { type: "json" };
+import { headColour, moved, pixelText } from "./attention_distance_maths.js";
+import { choosable, markChosen, onRest } from "./core/choosing.js";
+import { put, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
+
 const PLOT = { width: 400, height: 330, left: 34, right: 60, top: 10, bottom: 38 };
 const PLOT_RIGHT = PLOT.width - PLOT.right;
 const PLOT_FLOOR = PLOT.height - PLOT.bottom;
@@ -90,7 +96,7 @@ function plotDot(layer, head, radius) {
   );
 }
 
-function headPlot(data, pick) {
+export function headPlot(data, pick) {
   const { layers, heads } = data;
   const scales = plotScales(data);
   const { x, y, radius } = scales;

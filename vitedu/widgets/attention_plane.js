@@ -1,35 +1,16 @@
 // Attention in the plane: a query turns, and the output follows.
 
-const WORDS = {
-  label: "Attention in the plane",
-  angle: "direction of the query",
-  degrees: "{angle}°",
-  length: "length of the query",
-  play: "Play",
-  pause: "Pause",
-  lengths: "Queries to start from",
-  lookTitle: "Where the query looks",
-  lookNote: "The more a key points the query's way, the more weight it gets, "
-    + "and the thicker its line.",
-  lookPicture: "A query arrow among numbered keys; a line to each key shows "
-    + "its weight.",
-  outTitle: "What comes out",
-  outNote: "Each key has a value. The output is the mean of the values, each "
-    + "counted by its key's weight.",
-  outPicture: "The numbered values and the output, which moves towards the "
-    + "values with the most weight.",
-  weightsTitle: "The weights",
-  weightsNote: "How the query shares its attention among the keys. Together "
-    + "the weights make 1.",
-  signs: {
-    query: "query", key: "key", value: "value", output: "output",
-    mean: "plain mean",
-  },
-  key: "key {number}",
-  word: "“{word}”",
-  reading: "Most weight: {key} ({weight}). Output: ({x}, {y}).",
-  tie: "All keys get the same weight ({weight}). Output: ({x}, {y}).",
-};
+import WORDS from "./attention_plane.words.json" with { type: "json" };
+import { attend, pointAt, rowsOf } from "./attention_plane_maths.js";
+import { decodeArray } from "./core/arrays.js";
+import {
+  button, noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { fill, html, svg, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { whileSeen } from "./core/frames.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
 
 // What the buttons set.
 const STILL = { angle: 24, playing: false };
@@ -40,25 +21,6 @@ const LENGTHS = {
 };
 // A tour of the words on the first page.
 const TOUR_NAMES = "river water shore money loan coin the";
-const TOUR = [
-  ["The query points at “river”, which gets a weight of 0.75. So the output "
-    + "lies close to the value of “river”.",
-  { ...STILL, length: 2.5 }],
-  ["Turned to 60°, it looks between “river” and “shore”. “Shore” leads with "
-    + "0.59, and the output moves over with the weights.",
-  { ...STILL, angle: 60, length: 2.5 }],
-  ["Turned right round, to 180°, the query finds other words: “money” with "
-    + "0.53, and “loan” after it.",
-  { ...STILL, angle: 180, length: 2.5 }],
-  ["Back to “river”, with a query of length 0.50. All scores are smaller, "
-    + "the weights nearly even out, and “river” keeps 0.31.",
-  LENGTHS["short query"]],
-  ["Without length the query prefers nothing. Every key gets 0.14, and the "
-    + "output is the plain mean of the values.",
-  LENGTHS["no length"]],
-  ["At length 4.00 it is nearly a choice of one: “river” takes 0.90.",
-    LENGTHS["long query"]],
-];
 
 // The plane runs from -REACH to REACH in both directions.
 const REACH = 4.4;
@@ -207,7 +169,7 @@ function render({ model, el }) {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches
     ? { playing: false } : {};
   const tools = makeTools(frame, model, {
-    usual: still, tour: model.get("names").join(" ") === TOUR_NAMES ? TOUR : [],
+    usual: still, tour: model.get("names").join(" ") === TOUR_NAMES ? WORDS.tour : [],
   });
   const keys = rowsOf(decodeArray(model.get("key_points")));
   const values = rowsOf(decodeArray(model.get("value_points")));

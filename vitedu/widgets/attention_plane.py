@@ -45,7 +45,6 @@ class AttentionPlane(Explorer):
     """
 
     files = "attention_plane"
-    parts = ("frames", "attention_plane_maths")
     remembers = ("angle", "length", "playing")
 
     key_points = Array("key 2", default=KEY_POINTS)

@@ -1,68 +1,26 @@
 // The patches of a digit, shuffled before two Vision Transformers.
 
-const WORDS = {
-  label: "Shuffle the patches of a digit",
-  field: "Drawing field",
-  help: "Draw a digit with mouse, pen or finger. By keyboard: arrows move, "
-    + "space inks a pixel, delete clears.",
-  draw: "The digit",
-  drawNote: "Draw one, or take a test image.",
-  clear: "Clear",
-  samplesNote: "Images in a red frame are misread without positions, even as "
-    + "written.",
-  misread: "a {label}, which the network without positions takes for a {read}",
-  network: "Which network reads it",
-  networks: { without: "without positions", with: "with positions" },
-  patches: "What it gets",
-  patchesNote: "Tap two patches to swap them.",
-  patchesLabel: "The patches; arrows move, space takes one and then the one "
-    + "to swap it with",
-  patch: "place {place}: patch {patch}",
-  seed: "Shuffle with seed",
-  asWritten: "0, as written",
-  byHand: "{seed}, and by hand",
-  shuffle: "Shuffle",
-  sort: "Put in order",
-  answer: "What it answers",
-  answerNote: "Bars: in this order. Lines: as written.",
-  shows: "The image shows a {label}.",
-  readsWith: "With positions it reads a {digit}, with a chance of {chance}.",
-  readsWithout: "Without positions it reads a {digit}, with a chance of "
-    + "{chance}.",
-  still: "As written it answers the same: no chance has moved by more than "
-    + "{most}.",
-  unmoved: "All patches are where they were written.",
-  moved: "As written it reads a {digit}, with {chance}; the shuffle has moved "
-    + "a chance by {most}.",
-  blank: "Nothing is drawn.",
-  orders: "In {count} orders of these patches",
-  ordersNote: "How often each digit is read. There are 16! orders, about 21 "
-    + "trillion.",
-  counting: "{read} of {count} orders …",
-  always: "In all {count} it reads a {digit}, and no chance moves by more than "
-    + "{most}.",
-  varies: "In {same} of {count} it still reads a {digit}; it gives {answers} "
-    + "different answers.",
-};
-
-// A tour of the networks in book/data, from a shuffled 3.
-const TOUR = [
-  ["Seed 7 has scattered the patches of a 3. Without positions the network "
-    + "reads a 3 all the same, with a chance of 91 %.",
-  {}],
-  ["Seed 9 scatters them otherwise. The bars do not move: still 91 % for "
-    + "the 3.",
-  { seed: 9 }],
-  ["Now the same patches with positions: the network is sure, at 99 %, of "
-    + "a 0.",
-  { seed: 9, positions: true }],
-  ["Put in order, they are a 3 with positions, too. In only 30 of 200 other "
-    + "orders it still reads one.",
-  { seed: 0, positions: true }],
-  ["What a bag cannot tell: without positions this 6 is taken for a 7, in "
-    + "all 200 orders.",
-  { seed: 0, digit: 11 }],
-];
+import WORDS from "./bag_of_patches.words.json" with { type: "json" };
+import {
+  BAG, inPlace, makeReaders, makeTally, orderOf, shuffledInk,
+} from "./bag_of_patches_maths.js";
+import { decodeArray, encodeArray, inRows } from "./core/arrays.js";
+import { inGrid } from "./core/choosing.js";
+import {
+  button, noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { draft, html, put, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits, whenIdle } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import {
+  chanceBars, networkOf, percent, sampleButtons,
+} from "./digit_parts.js";
+import READS from "./digit_parts.words.json" with { type: "json" };
+import { PICTURE } from "./digit_picture.js";
+import { drawingField } from "./follow_digit_drawing.js";
+import { pixelOf } from "./follow_digit_maths.js";
+import { largestChange, likeliest } from "./matrices.js";
 
 const BAG_TRAITS = ["digit", "picture", "seed", "swapped", "positions"];
 const UNSWAPPED = () => encodeArray(
@@ -159,7 +117,7 @@ function render({ model, el }) {
   const frame = explorer(el, "bag-of-patches", WORDS.label);
   frame.root.classList.add("vitedu-reads-digit");
   const tools = makeTools(frame, model, {
-    tour: model.get("kept") ? TOUR : [],
+    tour: model.get("kept") ? WORDS.tour : [],
   });
   const samples = inRows(decodeArray(model.get("samples")).data,
     PICTURE.side ** 2);

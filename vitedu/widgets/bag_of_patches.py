@@ -44,17 +44,6 @@ class BagOfPatches(DrawingExplorer):
     """
 
     files = "bag_of_patches"
-    parts = (
-        "choosing",
-        "later",
-        "matrices",
-        "digit_picture",
-        "follow_digit_maths",
-        "follow_digit_ink",
-        "digit_parts",
-        "follow_digit_drawing",
-        "bag_of_patches_maths",
-    )
     remembers = ("digit", "picture", "seed", "swapped", "positions")
 
     by_sample = (*DrawingExplorer.by_sample, "bag_reads")

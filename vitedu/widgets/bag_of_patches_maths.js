@@ -1,11 +1,16 @@
 // The patches of a digit in other orders, and what a network makes of them.
 
-const BAG = { across: 4, places: 16, orders: 200 };
+import { uniformNumbers } from "./core/numbers.js";
+import { PICTURE } from "./digit_picture.js";
+import { makeReader, pixelOf } from "./follow_digit_maths.js";
+import { largestChange, likeliest } from "./matrices.js";
 
-const inPlace = () => Array.from({ length: BAG.places }, (_, i) => i);
+export const BAG = { across: 4, places: 16, orders: 200 };
+
+export const inPlace = () => Array.from({ length: BAG.places }, (_, i) => i);
 
 // Which patch a shuffle brings to each place; the seed 0 leaves all in place.
-function shuffleOf(seed) {
+export function shuffleOf(seed) {
   const order = inPlace();
   if (seed === 0) return order;
   const next = uniformNumbers(seed);
@@ -18,14 +23,14 @@ function shuffleOf(seed) {
 
 // The same, after places were swapped by hand. An address may name a patch
 // twice, which no swap does.
-function orderOf(seed, swapped) {
+export function orderOf(seed, swapped) {
   const order = shuffleOf(seed);
   return new Set(swapped).size === BAG.places
     ? Array.from(swapped, (place) => order[place]) : order;
 }
 
 // Of 64 numbers, row by row, those of each patch move together.
-function shuffledInk(ink, order) {
+export function shuffledInk(ink, order) {
   const side = PICTURE.side / BAG.across;
   const moved = new Uint8Array(ink.length);
   order.forEach((patch, place) => {
@@ -43,7 +48,7 @@ function shuffledInk(ink, order) {
 // Reads a picture in the orders of the seeds 1, 2, 3 ..., one a step: how
 // often which digit came out, and by how much a chance has moved at most from
 // what it is as `written`, with all patches in place.
-function makeTally(chancesOf, ink) {
+export function makeTally(chancesOf, ink) {
   const written = chancesOf(ink);
   const counts = Array.from({ length: 10 }, () => 0);
   const tally = { written, read: 0, most: 0, counts };
@@ -58,7 +63,7 @@ function makeTally(chancesOf, ink) {
 }
 
 // The two networks: what each makes of a picture, as chances of ten digits.
-function makeReaders(bytes, networks) {
+export function makeReaders(bytes, networks) {
   const [placed, bag] = ["with", "without"].map((name) =>
     makeReader(bytes, networks[name].layout, networks[name].config));
   return {

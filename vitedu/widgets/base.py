@@ -1,10 +1,8 @@
 """What all explorers share: loading their scripts, checking their inputs."""
 
 import json
-import re
 from collections.abc import Sequence
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 import anywidget
@@ -13,27 +11,23 @@ import traitlets
 from ipywidgets import Widget
 from traitlets import Bytes, HasTraits, TraitType
 
-_FOLDER = Path(__file__).parent
-_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
-# Before the scripts of every explorer.
-SHARED = ("common", "tools")
+from vitedu.widgets import modules
+
 DTYPES = ("float64", "float32", "float16", "int32", "uint8", "bool")
 
 
 class Explorer(anywidget.AnyWidget):
     """An interactive figure that computes and draws in the browser.
 
-    A subclass sets `files`, the common name of its script and its style
-    sheet in this folder; both are put after `common.js` and `common.css`, so
-    that each explorer is one self-contained module. A long script is cut
-    into `parts`, put between the two; a part may have a style sheet, too.
+    A subclass sets `files`, the name of its script in this folder. A page
+    gets the script and all that it imports as one module, and the style
+    sheets that have the names of these files.
 
     Raises:
         TypeError: An argument that is no trait, or a missing array.
     """
 
     files: str
-    parts: tuple[str, ...] = ()
     remembers: tuple[str, ...] = ()
     _made = False
 
@@ -43,15 +37,9 @@ class Explorer(anywidget.AnyWidget):
         # An instance gets a subclass of its own when anywidget adds traits
         # to it; that one must keep them.
         if "files" in cls.__dict__:
-            names = (*SHARED, *cls.parts, cls.files)
-            cls._esm = _joined(*(f"{name}.js" for name in names))
-            cls._css = _joined(
-                *(
-                    f"{name}.css"
-                    for name in names
-                    if (_FOLDER / f"{name}.css").exists()
-                )
-            )
+            script = f"{cls.files}.js"
+            cls._esm = modules.joined(script)
+            cls._css = modules.styles(script)
         super().__init_subclass__(**kwargs)
 
     def __init__(self, **traits: Any) -> None:
@@ -286,12 +274,6 @@ def _facts(trait: TraitType, value: Any) -> dict[str, Any]:
     return facts | {"start": value}
 
 
-def _joined(*names: str) -> str:
-    texts = [(_FOLDER / name).read_text(encoding="utf-8") for name in names]
-    # Comments are for those who read the files; pages load without them.
-    return _COMMENT.sub("", "\n".join(texts))
-
-
 def _check_interval(trait: Number | Integer, value: float) -> None:
     # Written so that NaN fails too.
     if not trait.low <= value <= trait.high:
@@ -307,7 +289,7 @@ def _frozen(array: np.ndarray) -> np.ndarray:
 
 
 def _to_page(array: np.ndarray, widget: Explorer) -> dict[str, Any]:
-    """The form that `decodeArray` in common.js reads (little-endian)."""
+    """The form that `decodeArray` in core/arrays.js reads (little-endian)."""
     little = array.astype(array.dtype.newbyteorder("<"))
     return {
         "data": little.tobytes(),
@@ -317,6 +299,6 @@ def _to_page(array: np.ndarray, widget: Explorer) -> dict[str, Any]:
 
 
 def _from_page(wire: dict[str, Any], widget: Explorer) -> np.ndarray:
-    """The way back, from `encodeArray` in common.js."""
+    """The way back, from `encodeArray` in core/arrays.js."""
     dtype = np.dtype(wire["dtype"]).newbyteorder("<")
     return np.frombuffer(wire["data"], dtype).reshape(wire["shape"])

@@ -1,80 +1,20 @@
 // Writing a sentence token by token, with what is dropped on the way.
 
-const WORDS = {
-  label: "Decoding, step by step",
-  method: "Search",
-  methods: {
-    greedy: "greedy: the likeliest word", beam: "beam: several prefixes",
-    sample: "sampling: draw a word",
-  },
-  size: "Beam size",
-  alpha: "Length penalty",
-  temperature: "Temperature",
-  again: "Draw again",
-  buttons: {
-    reset: "Start over", back: "Back", next: "Next", play: "Play",
-    pause: "Pause",
-  },
-  stepTitle: "Step {step} of {steps}",
-  endTitle: "The end, after {count}",
-  steps: { one: "1 step", many: "{count} steps" },
-  prefixes: "Prefixes that live",
-  onePrefix: "The prefix that lives",
-  candidates: "What may come next",
-  candidateNotes: {
-    greedy: "The six likeliest words. The bar is the probability of the word "
-      + "after this prefix.",
-    beam: "The {count} likeliest of all prefixes with one more word. The bar "
-      + "is the probability of the word after its prefix.",
-    sample: "The six likeliest words, and the one that was drawn. The bar is "
-      + "the chance of the word in the draw, at this temperature.",
-  },
-  totals: "“log p” is the logarithm of the probability of all words so far, "
-    + "“score” what sentences are ranked by.",
-  found: "Finished sentences",
-  kept: "Only the best {size} are kept.",
-  none: "None yet.",
-  columns: {
-    place: "#", prefix: "prefix", total: "log p", after: "after", word: "word",
-    chance: "probability", drawn: "chance of a draw", fate: "fate",
-    sentence: "sentence", score: "score",
-  },
-  fates: { goes: "goes on", ends: "ends", dropped: "dropped" },
-  cost: "The decoder has read {cached} with a cache; without one, "
-    + "{whole}.",
-  source: "The model reads {src}.",
-  tokens: { one: "1 token", many: "{count} tokens" },
-  subjects: { beam: "The first one", greedy: "It", sample: "It" },
-  right: "✓ {subject} is right.",
-  wrong: "✗ {subject} is wrong. Right is “{right}”.",
-  reading: "Step {step} of {steps}. Prefixes that live: {alive}. The likeliest "
-    + "candidate is “{word}” after “{prefix}” ({sure}). Candidates that go "
-    + "on: {goes}, that end: {ends}, that are dropped: {dropped}.",
-  readEnd: "The end, after {count}. {what} “{best}” with the log "
-    + "probability {total}.",
-  whats: {
-    beam: "The best sentence is", greedy: "The sentence is",
-    sample: "The sentence drawn is",
-  },
-};
-
-// A tour of whatever translator it is. Of each step, its sentence, the words
-// for which are filled in once they are known, and its settings.
-const TOUR = [
-  ["Greedy search keeps a single prefix, and takes the likeliest word: first "
-    + "“{word}”, with {sure}.", { method: "greedy", step: 0 }],
-  ["In the end it has written “{best}”, with the log probability {total}. "
-    + "{verdict}", { method: "greedy" }],
-  ["A beam of 2 keeps two prefixes. Its best sentence, “{best}”, has {total}. "
-    + "{verdict}", { method: "beam", beam_size: 2 }],
-  ["A beam of 5 finds “{best}”, with {total}. {verdict}",
-    { method: "beam", beam_size: 5 }],
-  ["A length penalty of 1.0 ranks the five anew, by their score. First is "
-    + "now “{best}”, with the log probability {total}. {verdict}",
-  { method: "beam", beam_size: 5, length_penalty: 1 }],
-  ["Sampling draws each word. At a temperature of 1.0, one draw is “{best}”, "
-    + "with {total}. {verdict}", { method: "sample", temperature: 1 }],
-];
+import { button, noted, range, select, titled } from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./decoding_steps.words.json" with { type: "json" };
+import {
+  box, candidateTable, foundTable, minus, noteLine, prefixTable, textOf,
+  titleLine,
+} from "./decoding_steps_panels.js";
+import { chineseNumeral, englishWords } from "./numeral_words.js";
+import { MARKS } from "./transformer_model.js";
+import { numberField, percent, translatorOf } from "./translation.js";
+import TRANSLATION from "./translation.words.json" with { type: "json" };
+import { search, writerOf } from "./translation_search.js";
 
 const TRAITS = ["number", "method", "beam_size", "length_penalty",
   "temperature", "seed", "step"];
@@ -112,7 +52,7 @@ function render({ model, el }) {
   const frame = explorer(el, "decoding-steps", WORDS.label);
   let told;
   const tools = makeTools(frame, model, {
-    tour: TOUR.map(([words, settings]) => [
+    tour: WORDS.tour.map(([words, settings]) => [
       () => sentence(words, told),
       { number: model.get("number"), step: model.get("_schema").step.high,
         length_penalty: 0, ...settings },

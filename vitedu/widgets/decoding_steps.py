@@ -28,13 +28,6 @@ class DecodingSteps(TranslationExplorer):
     """
 
     files = "decoding_steps"
-    parts = (
-        "transformer_model",
-        "numeral_words",
-        "translation",
-        "translation_search",
-        "decoding_steps_panels",
-    )
     remembers = (
         "number",
         "method",

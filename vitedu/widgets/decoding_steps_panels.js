@@ -1,13 +1,17 @@
 // What the explorer shows of a step: prefixes, candidates, what is finished.
 
-function minus(number, digits = 2) {
+import { draft } from "./core/dom.js";
+import WORDS from "./decoding_steps.words.json" with { type: "json" };
+import { percent } from "./translation.js";
+
+export function minus(number, digits = 2) {
   return number.toFixed(digits).replace("-", "−");
 }
 
-const box = (name, ...lines) =>
+export const box = (name, ...lines) =>
   draft("div", { class: `vitedu-panel ${name}` }, ...lines);
-const titleLine = (text) => draft("p", { class: "vitedu-panel-title", text });
-const noteLine = (text) => draft("p", { class: "vitedu-panel-note", text });
+export const titleLine = (text) => draft("p", { class: "vitedu-panel-title", text });
+export const noteLine = (text) => draft("p", { class: "vitedu-panel-note", text });
 
 // A table with these columns; `rows` are lists of drafts or texts.
 function tableOf(name, columns, rows) {
@@ -22,11 +26,11 @@ function tableOf(name, columns, rows) {
         cell("td", column, cells[at]))))));
 }
 
-function textOf(translator, ids) {
+export function textOf(translator, ids) {
   return ids.map((id) => translator.word(id)).join(" ");
 }
 
-function prefixTable(translator, alive) {
+export function prefixTable(translator, alive) {
   return tableOf("prefixes", ["place", "prefix", "total"], alive.map(
     ({ ids, logProb }, row) => ({
       cells: [row + 1, textOf(translator, ids), minus(logProb)],
@@ -42,7 +46,7 @@ function chanceBar(chance) {
     draft("span", { class: "percent", text: percent(chance) }));
 }
 
-function candidateTable(translator, candidates, method) {
+export function candidateTable(translator, candidates, method) {
   const chance = method === "sample" ? "drawn" : "chance";
   return tableOf("candidates", ["after", "word", chance, "total", "fate"],
     candidates.map(({ row, id, chance, logProb, fate }) => ({
@@ -52,7 +56,7 @@ function candidateTable(translator, candidates, method) {
     })));
 }
 
-function foundTable(translator, found) {
+export function foundTable(translator, found) {
   return tableOf("found", ["place", "sentence", "total", "score"], found.map(
     ({ ids, logProb, score }, at) => ({
       cells: [at + 1, textOf(translator, ids), minus(logProb), minus(score)],

@@ -1,61 +1,29 @@
 // Take the patches of a digit away, in the order of one map or another.
 
-const WORDS = {
-  label: "Delete the patches of a digit, the most important first",
-  orders: "Which patch goes first",
-  order: {
-    ink: "ink", rollout: "rollout", gradient: "gradient", random: "random",
-  },
-  said: {
-    ink: "the order of ink", rollout: "the order of rollout",
-    gradient: "the order of the gradient", random: "random order {seed}",
-  },
-  note: {
-    ink: "Ink takes the darkest patch first. It never saw the network.",
-    rollout: "Rollout follows attention through all layers of the network.",
-    gradient: "The gradient says to which patch the answer reacts most.",
-    random: "Chance alone: order {seed} of 50.",
-  },
-  gone: "Patches gone",
-  count: "{gone} of 16",
-  paint: "Painted",
-  paints: [["white", "white, as empty paper"], ["grey", "grey, the mean of "
-    + "the image"]],
-  seed: "Random order",
-  left: "What is left",
-  map: "The order",
-  answer: "What the network reads",
-  answerNote: "The upright mark is its answer to the whole image.",
-  curves: "Chance of the {label} that it reads at first",
-  across: "patches gone, of 16",
-  area: "area {area}",
-  areaNote: "The area is the mean loss of chance, over 0 to 16 patches gone. "
-    + "The larger, the better the order.",
-  lost: "With {gone} of 16 patches gone in {order}, painted {paint}, the chance "
-    + "of the {label} is {chance}. It was {whole}. The network reads a {now}.",
-  areas: "Areas: {areas}.",
-  waiting: "Asking the network.",
-};
+import { decodeArray, inRows } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, phrased, put, renew, write } from "./core/dom.js";
+import {
+  explorer, followTraits, onceAFrame, setTraits,
+} from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./delete_patches.words.json" with { type: "json" };
+import {
+  ORDERS, lossArea, makeDeletion, ranked,
+} from "./delete_patches_maths.js";
+import {
+  fadeCurves, orderButtons, pictureOfOrder, pictureWithout,
+} from "./delete_patches_pictures.js";
+import {
+  answeredButtons, chanceBars, networkOf, percent,
+} from "./digit_parts.js";
+import READS from "./digit_parts.words.json" with { type: "json" };
+import { PICTURE } from "./digit_picture.js";
+import { likeliest } from "./matrices.js";
 
 // A tour of the network of chapter 14, which one knows by how sure it is.
 const KNOWN = "0.954";
-const TOUR = [
-  ["The network is sure that this is a 7: 95 %. Nothing is gone yet.",
-    { digit: 7, order: "ink", gone: 0 }],
-  ["Take the darkest patch away, a single one, and 8.5 % are left. The "
-    + "network now reads a 4.", { digit: 7, order: "ink", gone: 1 }],
-  ["Rollout comes from inside the network, and the 4 patches that it ranks "
-    + "highest can go at no cost: still 95 %.",
-  { digit: 7, order: "rollout", gone: 4 }],
-  ["The area sums up how soon a line falls. Ink, which never saw the "
-    + "network, has 0.87, and rollout 0.60.",
-  { digit: 7, order: "rollout", gone: 7 }],
-  ["It is one image. On this 1 rollout is ahead, with 0.46 against 0.26. "
-    + "With 7 patches gone in the order of ink, the network sees a 1 again.",
-  { digit: 1, order: "ink", gone: 7 }],
-  ["And it is one paint. On this 3, painted grey, rollout has 0.73 and ink "
-    + "0.51.", { digit: 3, order: "rollout", gone: 3, paint: "grey" }],
-];
 
 const FRAME_MS = 12;
 const TRAITS = ["digit", "order", "gone", "seed", "paint"];
@@ -67,7 +35,7 @@ function render({ model, el }) {
     PICTURE.side ** 2);
   const answers = inRows(decodeArray(model.get("answers")).data, 10);
   const known = answers[7]?.[7].toFixed(3) === KNOWN;
-  const tools = makeTools(frame, model, { tour: known ? TOUR : [] });
+  const tools = makeTools(frame, model, { tour: known ? WORDS.tour : [] });
   const gradients = decodeArray(model.get("gradients"));
   const gradientOf = inRows(gradients.data, gradients.shape[1]);
   const size = model.get("config").patch_size;

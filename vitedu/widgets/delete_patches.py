@@ -40,15 +40,6 @@ class DeletePatches(NetworkExplorer):
     """
 
     files = "delete_patches"
-    parts = (
-        "later",
-        "matrices",
-        "digit_picture",
-        "follow_digit_maths",
-        "digit_parts",
-        "delete_patches_maths",
-        "delete_patches_pictures",
-    )
     remembers = ("digit", "order", "gone", "seed", "paint")
 
     by_sample = (*NetworkExplorer.by_sample, "gradients")

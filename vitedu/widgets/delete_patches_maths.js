@@ -1,6 +1,10 @@
 // The deletion test of vitedu.analysis.attribution, for one picture.
 
-const ORDERS = ["ink", "rollout", "gradient", "random"];
+import { uniformNumbers } from "./core/numbers.js";
+import { PICTURE } from "./digit_picture.js";
+import { likeliest } from "./matrices.js";
+
+export const ORDERS = ["ink", "rollout", "gradient", "random"];
 
 // Of which patch each pixel is, in a picture of `side` pixels cut into squares
 // of `size`.
@@ -49,13 +53,13 @@ function randomScores(count, seed) {
 }
 
 // Patches, the highest score first; among equals the one that comes first.
-function ranked(scores) {
+export function ranked(scores) {
   return [...scores.keys()].sort((a, b) => scores[b] - scores[a] || a - b);
 }
 
 // The picture with some patches painted over, in empty paper or in the mean
 // of the picture.
-function withoutPatches(ink, gone, size, paint) {
+export function withoutPatches(ink, gone, size, paint) {
   const places = patchOfPixel(PICTURE.side, size);
   const whole = Float64Array.from(ink);
   const fill = paint === "white" ? 0
@@ -64,13 +68,13 @@ function withoutPatches(ink, gone, size, paint) {
 }
 
 // The mean loss of the answer over all counts of patches.
-function lossArea(chances) {
+export function lossArea(chances) {
   return chances.reduce((sum, chance) => sum + chances[0] - chance, 0)
     / chances.length;
 }
 
 // Asks the network about a picture with patches gone, each set of them once.
-function makeDeletion(reader, ink, paint) {
+export function makeDeletion(reader, ink, paint) {
   const size = reader.config.patch_size;
   const whole = reader.run(ink);
   const label = likeliest(whole.answer.data);

@@ -1,5 +1,9 @@
 // What the explorer that deletes patches draws: functions of numbers.
 
+import { draft, html, put, svg, write } from "./core/dom.js";
+import { withoutPatches } from "./delete_patches_maths.js";
+import { PICTURE, inkSquares } from "./digit_picture.js";
+
 const FADE = { width: 420, height: 250, left: 44, right: 14, top: 12, bottom: 40 };
 const MARKERS = {
   ink: (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z`,
@@ -9,7 +13,7 @@ const MARKERS = {
 };
 
 // A picture with its patches gone: each is outlined, and empty or grey.
-function pictureWithout(ink, gone, size, paint) {
+export function pictureWithout(ink, gone, size, paint) {
   const across = PICTURE.side / size;
   return draft("svg", { viewBox: "-0.1 -0.1 8.2 8.2", "aria-hidden": "true" },
     draft("rect", { class: "sheet", width: 8, height: 8 }),
@@ -23,7 +27,7 @@ function pictureWithout(ink, gone, size, paint) {
 
 // The scores of the patches over the picture, the highest full, and which is
 // deleted as the how many-th.
-function pictureOfOrder(ink, scores, order, gone, size) {
+export function pictureOfOrder(ink, scores, order, gone, size) {
   const across = PICTURE.side / size;
   const [least, most] = [Math.min(0, ...scores), Math.max(...scores)];
   return draft("svg", { viewBox: "-0.1 -0.1 8.2 8.2", "aria-hidden": "true" },
@@ -43,7 +47,7 @@ function pictureOfOrder(ink, scores, order, gone, size) {
 
 // The chance of the answer against the patches gone, a line for each order.
 // `words` name the axes; a line may still have gaps.
-function fadeCurves(curves, chosen, gone, words) {
+export function fadeCurves(curves, chosen, gone, words) {
   const { width, height, left, right, top, bottom } = FADE;
   const most = curves.ink.length - 1;
   const x = (count) => left + (width - left - right) * count / most;
@@ -84,7 +88,7 @@ function fadeCurves(curves, chosen, gone, words) {
 }
 
 // Buttons for the orders, each with its line and the area under its curve.
-function orderButtons(orders, names, label, pick) {
+export function orderButtons(orders, names, label, pick) {
   const buttons = orders.map((order) => {
     const area = html("span", { class: "area" });
     const swatch = svg("svg", {

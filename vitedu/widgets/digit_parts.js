@@ -1,18 +1,17 @@
 // What the explorers share that show a handwritten digit and what a network
 // reads in it.
 
-const READS = {
-  samples: "Test images",
-  samplesNote: "Images of the test. Those in a red frame are misread.",
-  sample: "a {label}",
-  misread: "a {label}, which it misreads",
-  loading: "The network is on its way.",
-  failed: "The network could not be loaded: {error}",
-};
+import { html, put, renew, svg, write } from "./core/dom.js";
+import { later } from "./core/later.js";
+import { sentence } from "./core/texts.js";
+import READS from "./digit_parts.words.json" with { type: "json" };
+import { inkSquares } from "./digit_picture.js";
+import { makeReader } from "./follow_digit_maths.js";
+import { likeliest } from "./matrices.js";
 
 // The ten chances. Where parts are off, a line marks what the whole network
 // gives.
-function chanceBars() {
+export function chanceBars() {
   const bars = Array.from({ length: 10 }, (_, digit) => {
     const level = html("span", { class: "level" });
     const mark = html("span", { class: "whole" });
@@ -36,13 +35,13 @@ function chanceBars() {
   return { root, update };
 }
 
-function percent(chance) {
+export function percent(chance) {
   return `${(100 * chance).toFixed(chance > 0.0995 || chance < 5e-4 ? 0 : 1)} %`;
 }
 
 // Buttons for images; `names` says what each shows, `marked` which of them get
 // a red frame. `picture` draws what is on a button.
-function sampleButtons({
+export function sampleButtons({
   label, images, names, marked, pick, picture = digitPicture,
 }) {
   const buttons = images.map((ink, i) => html("button", {
@@ -67,7 +66,7 @@ function digitPicture(ink) {
 }
 
 // The same, where one network misreads some of them.
-function answeredButtons(images, labels, answers, pick) {
+export function answeredButtons(images, labels, answers, pick) {
   const marked = labels.map((label, i) => likeliest(answers[i]) !== label);
   const names = labels.map((label, i) =>
     sentence(marked[i] ? READS.misread : READS.sample, { label }));
@@ -76,7 +75,7 @@ function answeredButtons(images, labels, answers, pick) {
 
 // Loads the weights once somebody asks for them, and makes of their bytes what
 // reads a digit.
-function networkOf(model, ready, failed, make = (bytes) =>
+export function networkOf(model, ready, failed, make = (bytes) =>
   makeReader(bytes, model.get("layout"), model.get("config"))) {
   let asked = false;
   const network = { reader: null, ask };

@@ -1,9 +1,11 @@
 // A picture of a handwritten digit.
 
-const PICTURE = { side: 8, most: 16 };
+import { draft } from "./core/dom.js";
+
+export const PICTURE = { side: 8, most: 16 };
 
 // Pixels with ink from 0 to 16, as squares of one unit.
-function inkSquares(ink, { gap = 0, side = 2 } = {}) {
+export function inkSquares(ink, { gap = 0, side = 2 } = {}) {
   return Array.from(ink, (pixel, i) => {
     const [row, column] = [Math.floor(i / PICTURE.side), i % PICTURE.side];
     return draft("rect", {

@@ -1,5 +1,7 @@
 // Many digits as small tiles, always in the same places, each in a state.
 
+import { put, svg } from "./core/dom.js";
+
 const TILES = { across: 24, side: 9, ink: 6.5 };
 
 // The inked pixels of a picture of 8 x 8, a rectangle for each run of them.
@@ -19,7 +21,7 @@ function inkPath(ink) {
 }
 
 // A click on a tile picks it; keys pick by a slider beside it.
-function digitTiles(pictures, pick) {
+export function digitTiles(pictures, pick) {
   const { across, side } = TILES;
   const down = Math.ceil(pictures.length / across);
   const place = (at) => [side * (at % across), side * Math.floor(at / across)];

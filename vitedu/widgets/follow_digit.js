@@ -1,163 +1,37 @@
 // A digit, followed through every step of a Vision Transformer.
 
-const WORDS = {
-  label: "Follow a digit through a Vision Transformer",
-  field: "Drawing field",
-  help: "Draw a digit with mouse, pen or finger. By keyboard: arrows move, "
-    + "space inks a pixel, delete clears.",
-  draw: "Draw a digit here.",
-  prepared: "It becomes 8 × 8 pixels, as high and as upright as the digits "
-    + "that the network learned from.",
-  clear: "Clear",
-  small: {
-    text: "The Vision Transformer of chapter 14 reads it in your browser. "
-      + "Draw, and a map shows where it looks before it answers.",
-    link: "Follow it through every step →",
-    page: "chapters/14-training-a-vit.html",
-    map: "Where the class token looks in the last block",
-    reading: "It reads a {digit}, with a chance of {chance}.",
-  },
-  answer: "The answer",
-  lens: "What each layer would answer",
-  lensNote: "The head, applied to the class token after each block. Chances "
-    + "in per cent.",
-  layers: { first: "input", block: "block {block}" },
-  patchLens: "What each patch would answer, {layer}",
-  strip: "From pixels to the answer",
-  inside: "Inside block {block}",
-  insideAll: "Steps of a block",
-  maps: "Where the class token looks",
-  mapsNote: "Two lines of eight heads for each block. The area of a square is "
-    + "the weight of a patch.",
-  map: "block {block}, head {head}",
-  look: "Block {block}, head {head}",
-  lookNote: "The largest weight is {most}. The class token gives itself "
-    + "{own}.",
-  block: "Block",
-  head: "Head",
-  // The first place of an axis, and the others, counted from 0 and from 1.
-  places: {
-    row: ["row {next}"], column: ["column {next}"], patch: ["patch {next}"],
-    token: ["class token", "patch {at}"], number: ["number {next}"],
-    query: ["query of the class token", "query of patch {at}"],
-    key: ["key of the class token", "key of patch {at}"],
-    "class token": ["class token"], digit: ["digit {at}"],
-  },
-  ofHead: ", head {head} of block {block}",
-  ofBlock: ", block {block}",
-  off: "Switch off",
-  parts: {
-    positions: "positions", scale: "the scale 1/√d", residuals: "residuals",
-    block: "block {block}", head: "head {head} of block {block}",
-  },
-  on: "Everything on",
-  reading: "It reads a {digit}, with a chance of {chance}; next comes {next}, "
-    + "with {nextChance}.",
-  blank: "Nothing is drawn, but it has to choose.",
-  without: "The whole network reads a {digit}, with {chance}.",
-  looks: "In head {head} of block {block} the class token looks most at "
-    + "patch {patch}, with a weight of {weight}.",
-  stages: {
-    pixels: {
-      title: "Pixels", formula: "x = (ink − mean) / std",
-      text: "Ink from 0 to 1, less the mean of the training pixels, divided "
-        + "by their standard deviation.",
-      worked: "({x} − {mean}) / {std}",
-    },
-    patches: {
-      title: "Patches", formula: "p_i = the pixels of patch i, in a row",
-      text: "The picture is cut into squares, read row by row.",
-      worked: "the pixel in row {down}, column {right} of the picture",
-    },
-    tokens: {
-      title: "Tokens", formula: "t_i = E p_i + b",
-      text: "One linear map makes a token of each patch. The class token, "
-        + "row 1, stands in front of them.",
-      learned: "learned in training, the same for every picture",
-    },
-    positions: {
-      title: "+ positions", formula: "z_i = t_i + e_i",
-      text: "Each place adds a vector of its own, learned in training.",
-      worked: "{a} + {b}", alone: "{a} alone: positions are off",
-    },
-    norm1: ALIKE.norm,
-    query: {
-      title: "q", formula: "q_i = W_q y_i + b_q",
-      text: "The query: what a token asks for, in this head.",
-    },
-    key: {
-      title: "k", formula: "k_j = W_k y_j + b_k",
-      text: "The key: by what a token can be found.",
-    },
-    value: {
-      title: "v", formula: "v_j = W_v y_j + b_v",
-      text: "The value: what a token hands on when it is looked at.",
-    },
-    scores: ALIKE.scores,
-    softmax: ALIKE.softmax,
-    heads: {
-      ...ALIKE.mix,
-      text: "Each token takes the values of all tokens, by these weights.",
-      off: "0: this head is off",
-    },
-    projection: {
-      ...ALIKE.projection, formula: "o_i = W_o [h_i of all heads] + b_o",
-    },
-    "attention sum": {
-      title: "+ input", formula: "z′_i = z_i + o_i",
-      text: "What attention has found is added to the token: the first "
-        + "residual.",
-      worked: "{b} + {a}", alone: "{a} alone: residuals are off",
-    },
-    norm2: {
-      ...ALIKE.norm, formula: "y′ = γ (z′ − mean) / √(variance + ε) + β",
-      text: "The second normalisation, with factors of its own.",
-    },
-    hidden: { ...ALIKE.hidden, formula: "u_i = W_1 y′_i + b_1" },
-    gelu: ALIKE.gelu,
-    narrowed: ALIKE.narrowed,
-    "block sum": {
-      title: "+ input", formula: "z″_i = z′_i + f_i",
-      text: "The second residual. This is what the next block gets.",
-      worked: "{b} + {a}", alone: "{a} alone: residuals are off",
-      skipped: "what came in: this block is off",
-    },
-    norm: ALIKE.last,
-    logits: {
-      title: "Logits", formula: "l_n = w_n · y_1 + b_n",
-      text: "The head reads the class token alone, and gives each digit a "
-        + "number.",
-    },
-    answer: {
-      ...ALIKE.chances, title: "Answer",
-      text: "Softmax turns the logits into chances.",
-    },
-  },
-};
+import { decodeArray, encodeArray, inRows } from "./core/arrays.js";
+import {
+  button, checkbox, noted, panel, range, titled,
+} from "./core/controls.js";
+import { html, put, renew, write } from "./core/dom.js";
+import {
+  explorer, followTraits, onceAFrame, setTraits,
+} from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import {
+  answeredButtons, chanceBars, networkOf, percent,
+} from "./digit_parts.js";
+import READS from "./digit_parts.words.json" with { type: "json" };
+import { PICTURE } from "./digit_picture.js";
+import WORDS from "./follow_digit.words.json" with { type: "json" };
+import { drawingField } from "./follow_digit_drawing.js";
+import { mindGame } from "./follow_digit_game.js";
+import GAME from "./follow_digit_game.words.json" with { type: "json" };
+import {
+  headMaps, lensTable, meanLook, patchLens, pictureWithLook, thumbnail,
+} from "./follow_digit_pictures.js";
+import {
+  AFTER, BEFORE, CODE, IN_BLOCK, openStage,
+} from "./follow_digit_stages.js";
+import { likeliest, rowOf } from "./matrices.js";
+import { stagePanel, stagesOf, stepStrip } from "./opened_stage.js";
+
+const STAGES = stagesOf(WORDS.stages);
 
 // The walk speaks of one network, which answers so of its samples.
 const WALKED = [[3, 3, "96 %"], [10, 8, "45 %"]];
-const WALK = [
-  ["A 3 of the test images, in 8 × 8 pixels. The network reads a 3, with a "
-    + "chance of 96 %. What lies between?",
-  { digit: 3, stage: "pixels" }],
-  ["Each patch becomes a token. The class token, row 1, stands in front of "
-    + "them and will answer for all. At first it is the same for every "
-    + "picture.",
-  { digit: 3, stage: "tokens" }],
-  ["In block 2, head 1 of the class token looks at patch 15, where the lower "
-    + "curve ends, with a weight of 0.70.",
-  { digit: 3, stage: "softmax", block: 1, column: 15 }],
-  ["What would each layer answer? After block 1 it is a 3 with 50 per cent, "
-    + "after block 2 with 92. The rest is little more than care.",
-  { digit: 3, stage: "norm", block: 3 }],
-  ["Switch the positions off, and it reads a 4, with 43 %. It has all the "
-    + "strokes, and no longer knows where they were.",
-  { digit: 3, stage: "positions", off: "positions" }],
-  ["This 1 is misread: an 8 has 45 % and a 1 has 44 %. After block 1 the "
-    + "network had it right, with 53 per cent.",
-  { digit: 10, stage: "answer" }],
-];
 
 const TRAITS = ["digit", "picture", "stage", "block", "head", "row", "column",
   "off"];
@@ -183,7 +57,7 @@ function stageStrip(layers, pick) {
   const pictures = stages.map(() => html("span", { class: "thumb" }));
   const strip = stepStrip(WORDS.strip, stages.map(({ stage, block }, i) => ({
     picture: pictures[i],
-    title: WORDS.stages[stage]?.title ?? `${WORDS.block} ${block + 1}`,
+    title: STAGES[stage]?.title ?? `${WORDS.block} ${block + 1}`,
   })), (i) => pick(stages[i]));
   function update(run, view) {
     const chosen = stages.findIndex(({ stage, block }) =>
@@ -199,7 +73,7 @@ function stageStrip(layers, pick) {
 function blockSteps(pick) {
   const steps = Object.keys(IN_BLOCK);
   const strip = stepStrip(WORDS.insideAll, steps.map((stage) =>
-    ({ title: WORDS.stages[stage].title })), (i) => pick(steps[i]));
+    ({ title: STAGES[stage].title })), (i) => pick(steps[i]));
   const update = ({ stage }) => strip.choose(steps.indexOf(stage));
   return { root: strip.root, update };
 }
@@ -210,7 +84,7 @@ function described(opened, { stage, block, head }) {
   const where = { block: block + 1, head: head + 1 };
   const [file, line] = CODE[stage];
   return {
-    ...opened, file, line, words: WORDS.stages[stage], hue: HUES[stage],
+    ...opened, file, line, words: STAGES[stage], hue: HUES[stage],
     of: inHead.includes(stage) ? sentence(WORDS.ofHead, where)
       : stage in IN_BLOCK ? sentence(WORDS.ofBlock, where) : "",
     names: opened.axes.map((axis) => (at) => placeName(axis, at)),
@@ -258,7 +132,7 @@ function render({ model, el }) {
   const answers = inRows(decodeArray(model.get("answers")).data, 10);
   const isWalked = WALKED.every(([sample, digit, chance]) =>
     answers[sample] && percent(answers[sample][digit]) === chance);
-  const tools = makeTools(frame, model, { tour: isWalked ? WALK : [] });
+  const tools = makeTools(frame, model, { tour: isWalked ? WORDS.walk : [] });
   const set = (traits) => setTraits(model, traits);
   const network = networkOf(model, () => redraw(), (error) => {
     put(frame.root, "aria-busy", "false");

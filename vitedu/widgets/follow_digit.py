@@ -65,20 +65,6 @@ class FollowDigit(DrawingExplorer, NetworkExplorer):
     """
 
     files = "follow_digit"
-    parts = (
-        "choosing",
-        "later",
-        "matrices",
-        "opened_stage",
-        "digit_picture",
-        "follow_digit_maths",
-        "follow_digit_ink",
-        "digit_parts",
-        "follow_digit_stages",
-        "follow_digit_pictures",
-        "follow_digit_drawing",
-        "follow_digit_game",
-    )
     remembers = (
         "digit",
         "picture",

@@ -1,5 +1,10 @@
 // The field in which one draws: with a pen, a finger, a mouse or keys.
 
+import { html, newId, put, renew, svg, write } from "./core/dom.js";
+import { onceAFrame } from "./core/frame.js";
+import { PICTURE, inkSquares } from "./digit_picture.js";
+import { inkOf } from "./follow_digit_ink.js";
+
 // A point closer to the last one says nothing new, in shares of the field.
 const CLOSE = 0.008;
 
@@ -7,7 +12,7 @@ const CLOSE = 0.008;
 // ground under what is drawn from then on: {ground, make, key, help} say which
 // picture that is, what ink it has with strokes on it, which stroke a key
 // makes, and what one may do; null is the empty field again.
-function drawingField({ label, help }, draw) {
+export function drawingField({ label, help }, draw) {
   let strokes = [];
   let made = null; // the ink of these strokes
   let pen = null; // the pointer that is down

@@ -1,33 +1,15 @@
 // The game: with how little ink does the network change its mind? Strokes lie
 // on a digit that stays, and what they add to it is counted.
 
-const GAME = {
-  play: "Change its mind",
-  leave: "Leave the game",
-  draw: "Draw on the digit.",
-  rule: "Strokes add ink. It is counted in pixels: filling an empty one "
-    + "takes 1.00.",
-  help: "Draw on the digit with mouse, pen or finger. By keyboard: arrows "
-    + "move, space fills a quarter of a pixel, delete undoes a stroke.",
-  row: "The game",
-  undo: "Undo stroke",
-  again: "Undo all",
-  giveUp: "Give up",
-  compare: "Compare",
-  start: "It reads a {was}, with a chance of {chance}. Make it read something "
-    + "else, with as little ink as you can.",
-  still: "{added}, and it still reads a {was}, with a chance of {chance}.",
-  won: "{added}, and it changes its mind: it now reads a {digit}, with a chance "
-    + "of {chance}.",
-  added: "{ink} pixels of ink added, {share} of what the digit has",
-  least: "Your least so far: {ink}.",
-  trying: "Single dabs tried, the smallest first: {tried} of {all}.",
-  one: "The least single dab: {ink}, {place}; it then reads a {digit}.",
-  places: { 1: "on the framed pixel",
-    2: "spread evenly over the framed 2 × 2 pixels" },
-  none: "No single dab does it, whether on one pixel or spread evenly over "
-    + "2 × 2: all {all} were tried.",
-};
+import { button } from "./core/controls.js";
+import { html, put, svg, write } from "./core/dom.js";
+import { whenIdle } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { percent } from "./digit_parts.js";
+import { PICTURE } from "./digit_picture.js";
+import GAME from "./follow_digit_game.words.json" with { type: "json" };
+import { SCAN, pixelsOf, scanOf } from "./follow_digit_ink.js";
+import { likeliest } from "./matrices.js";
 
 // A fine pen, in dots: a tap inks about a quarter of a pixel, and a key the
 // next quarter of its pixel.
@@ -84,7 +66,7 @@ function dabsOn(start) {
 
 // Tries one dab a step, until one changes the answer. `answer` gives the
 // chances of a picture, and `was` its likeliest digit without a dab.
-function leastDab(start, was, answer) {
+export function leastDab(start, was, answer) {
   const dabs = dabsOn(start);
   const search = { all: dabs.length, tried: 0, found: null, step, isDone };
   function step() {
@@ -127,7 +109,7 @@ function gameWords({ was, digit, chance, added, whole, least, search }) {
 
 // `field` is where one draws; `set` sets traits, `publish` publishes figures,
 // and `turn` hears whether one plays.
-function mindGame({ field, set, publish, turn }) {
+export function mindGame({ field, set, publish, turn }) {
   const least = new Map(); // of each digit, and of what is off
   let seen = null; // what the explorer shows, and how it reads pictures
   let start = null; // the ink one began with, and the traits that show it

@@ -3,7 +3,10 @@
 // first and of its last line lay below each other, and counted the inked dots
 // in each block of 4 x 4.
 
-const SCAN = { side: 32, wide: 22, pen: 4.6, block: 4 };
+import { inRows } from "./core/arrays.js";
+import { PICTURE } from "./digit_picture.js";
+
+export const SCAN = { side: 32, wide: 22, pen: 4.6, block: 4 };
 // No drawing is slanted more than this, in dots a line.
 const MOST_LEAN = 0.6;
 // A dash or a dot is not blown up to a digit: a drawing counts as at least that
@@ -12,7 +15,7 @@ const FLATTEST = { ofWidth: 0.35, ofField: 0.15 };
 
 // `strokes` are lists of points [x, y] in shares of the field; returns 64
 // numbers from 0 to 16.
-function inkOf(strokes) {
+export function inkOf(strokes) {
   if (!strokes.length) return new Uint8Array(PICTURE.side ** 2);
   const { placed, across, down } = place(strokes);
   const lean = leanOf(scanOf(placed)) * down / across;
@@ -22,7 +25,7 @@ function inkOf(strokes) {
 }
 
 // The inked dots in each block of a scan.
-function pixelsOf(scan) {
+export function pixelsOf(scan) {
   const ink = new Uint8Array(PICTURE.side ** 2);
   scan.forEach((dot, i) => {
     const row = Math.floor(i / SCAN.side / SCAN.block);
@@ -32,7 +35,7 @@ function pixelsOf(scan) {
   return ink;
 }
 
-function scanOf(strokes, pen = SCAN.pen) {
+export function scanOf(strokes, pen = SCAN.pen) {
   const scan = new Uint8Array(SCAN.side ** 2);
   for (const stroke of strokes) {
     stroke.forEach((point, i) =>

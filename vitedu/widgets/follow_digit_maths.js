@@ -1,8 +1,13 @@
 // A trained Vision Transformer that reads one digit: what vitedu/vit.py
 // computes, every stage kept. Its layers serve other networks, too.
 
+import { fromHalf } from "./core/arrays.js";
+import { gelu } from "./core/numbers.js";
+import { PICTURE } from "./digit_picture.js";
+import { columnsOf, rowOf, softmaxRows, sumOf, zeros } from "./matrices.js";
+
 // Squares of `side` pixels, row by row, flattened.
-function cutPatches({ data, columns }, side) {
+export function cutPatches({ data, columns }, side) {
   const across = columns / side;
   const patches = zeros(across * across, side * side);
   for (let i = 0; i < patches.data.length; i += 1) {
@@ -14,7 +19,7 @@ function cutPatches({ data, columns }, side) {
 }
 
 // Where a number of a patch is in the picture.
-function pixelOf(patch, number, side, across) {
+export function pixelOf(patch, number, side, across) {
   return [
     Math.floor(patch / across) * side + Math.floor(number / side),
     (patch % across) * side + number % side,
@@ -22,7 +27,7 @@ function pixelOf(patch, number, side, across) {
 }
 
 // The numbers of each name in `layout`; `bytes` are weights in half precision.
-function tensorsOf(bytes, layout) {
+export function tensorsOf(bytes, layout) {
   const numbers = fromHalf(new Uint16Array(bytes.buffer.slice(
     bytes.byteOffset, bytes.byteOffset + bytes.byteLength)));
   return Object.fromEntries(
@@ -35,7 +40,7 @@ function tensorsOf(bytes, layout) {
 
 // Maps, norms and blocks of one width; `stem` is what the names of the blocks
 // begin with.
-function makeLayers(tensors, config, stem = "blocks") {
+export function makeLayers(tensors, config, stem = "blocks") {
   const { d_model: width, num_heads: heads, layer_norm_eps: eps } = config;
   const headDim = width / heads;
 
@@ -152,7 +157,7 @@ function makeLayers(tensors, config, stem = "blocks") {
 }
 
 // `layout` and `config` as Python sends them.
-function makeReader(bytes, layout, config) {
+export function makeReader(bytes, layout, config) {
   const { d_model: width, num_layers: layers, patch_size: side } = config;
   const { mean, std } = config;
   const tensors = tensorsOf(bytes, layout);

@@ -1,5 +1,12 @@
 // What the explorer that follows a digit draws: functions of numbers.
 
+import { choosable, markChosen } from "./core/choosing.js";
+import { draft, html, put, renew, svg, write } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
+import { PICTURE, inkSquares } from "./digit_picture.js";
+import { likeliest, rowOf, zeros } from "./matrices.js";
+import { filled, signedSquares } from "./opened_stage.js";
+
 // Sixteen weights over the picture, a square for each patch, the largest full.
 function lookSquares(weights) {
   const across = Math.sqrt(weights.length);
@@ -12,7 +19,7 @@ function lookSquares(weights) {
 }
 
 // What each layer would answer: a row for each, a column for each digit.
-function lensTable(names, caption) {
+export function lensTable(names, caption) {
   const cells = names.map(() => Array.from({ length: 10 }, () =>
     html("td")));
   const rows = names.map((name, layer) => html("tr", {},
@@ -41,7 +48,7 @@ function lensTable(names, caption) {
 }
 
 // What each patch would answer, on its place in the picture.
-function patchLens() {
+export function patchLens() {
   const root = html("div", { class: "patch-lens", role: "img" });
   function update(ink, chances, label) {
     const across = Math.sqrt(chances.rows - 1);
@@ -68,7 +75,7 @@ const PER_ROW = 8;
 
 // Where the class token looks, a small map for each head: a line of eight
 // heads, as many lines as a block needs.
-function headMaps(layers, heads, names, pick) {
+export function headMaps(layers, heads, names, pick) {
   const lines = Math.ceil(heads / PER_ROW);
   const across = Math.min(heads, PER_ROW);
   const places = Array.from({ length: layers * heads }, (_, i) => {
@@ -116,7 +123,7 @@ function headMaps(layers, heads, names, pick) {
 }
 
 // Where the class token looks in all heads of a block, on average.
-function meanLook({ heads }) {
+export function meanLook({ heads }) {
   const mean = new Float64Array(heads[0].weights.columns - 1);
   for (const { weights } of heads) {
     for (let i = 0; i < mean.length; i += 1) {
@@ -127,14 +134,14 @@ function meanLook({ heads }) {
 }
 
 // Without weights, the picture alone.
-function pictureWithLook(ink, weights) {
+export function pictureWithLook(ink, weights) {
   return draft("svg", { viewBox: "0 0 8 8", "aria-hidden": "true" },
     draft("g", { class: "faint" }, ...inkSquares(ink)),
     ...(weights ? [lookSquares(weights)] : []));
 }
 
 // The small picture of a stage in the strip.
-function thumbnail(run, stage, block) {
+export function thumbnail(run, stage, block) {
   const square = (size, ...children) => [draft("svg", {
     viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true",
   }, ...children)];

@@ -1,10 +1,15 @@
 // The stages of the network: where each is kept, and how one of its numbers is
 // computed from the stage before.
 
+import { erf } from "./core/numbers.js";
+import { PICTURE } from "./digit_picture.js";
+import { pixelOf } from "./follow_digit_maths.js";
+import { columnsOf, pairs, plus, rowOf, shared } from "./matrices.js";
+
 // `of` finds the numbers; `made` tells how one of them came about:
 //   {terms, factor, bias}   a sum of products
 //   {numbers}               what the words of the stage need
-const BEFORE = {
+export const BEFORE = {
   pixels: {
     of: (run) => run.image, axes: ["row", "column"],
     made: (reader, run, _, row, column) => ({ numbers: {
@@ -35,7 +40,7 @@ const BEFORE = {
   },
 };
 
-const IN_BLOCK = {
+export const IN_BLOCK = {
   norm1: {
     of: ({ block }) => block.norm1, axes: ["token", "number"],
     made: (reader, { block, name }, row, column) =>
@@ -106,7 +111,7 @@ const IN_BLOCK = {
   },
 };
 
-const AFTER = {
+export const AFTER = {
   norm: {
     of: (run) => run.norm, axes: ["token", "number"],
     made: (reader, run, _, row, column) =>
@@ -125,7 +130,7 @@ const AFTER = {
 };
 
 // The line of vitedu that computes each stage.
-const CODE = {
+export const CODE = {
   pixels: ["data/digits.py", "standardised = (images - mean) / std"],
   patches: ["patches.py",
     '"b c (rows p1) (cols p2) -> b (rows cols) (c p1 p2)",'],
@@ -185,7 +190,7 @@ function normed({ tensors, spread, config }, name, x, row, column) {
 
 // All that can be said of a stage: its matrix, its axes, and how the number in
 // a row and a column came about. Places beyond its end are its last.
-function openStage(reader, run, { stage, block: layer, head, row, column }) {
+export function openStage(reader, run, { stage, block: layer, head, row, column }) {
   const inside = IN_BLOCK[stage];
   const { of, axes, made } = inside ?? BEFORE[stage] ?? AFTER[stage];
   const block = run.blocks[layer];

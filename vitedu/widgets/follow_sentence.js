@@ -1,191 +1,34 @@
 // A sentence, followed through the whole translator, word by word.
 
-const WORDS = {
-  label: "Follow a sentence through the translator",
-  lines: { src: "The model reads", tgt: "The model writes" },
-  choose: { src: "The sign that looks", tgt: "The word that is written" },
-  sure: "Below each sign is what it means, below each word its probability, "
-    + "given the words before it.",
-  right: "✓ Right.",
-  wrong: "✗ Wrong. Right is “{right}”.",
-  endless: "The model has come to no end within {count} words.",
-  whole: "The whole sentence has the probability {sure}.",
-  step: "Word",
-  ofSteps: "{step} of {steps}: “{word}”",
-  earlier: "Earlier", later: "Later",
-  method: "How it chooses",
-  methods: {
-    greedy: "greedy: the likeliest word", beam: "beam: several beginnings",
-    sample: "sampling: it draws a word",
-  },
-  size: "Beam size",
-  temperature: "Temperature",
-  again: "Draw again",
-  seed: "Seed {seed}",
-  chances: "What may come next",
-  after: "After “{prefix}”. Press a word to make the model go on with it.",
-  drawn: "After “{prefix}”, the chance of each word in the draw. Press a word "
-    + "to make the model go on with it.",
-  release: "Let the model choose again",
-  attention: "Attention",
-  kinds: {
-    cross: "cross-attention", encoder: "of the encoder",
-    decoder: "masked, of the decoder",
-  },
-  layer: "Block",
-  head: "Head",
-  sign: "sign {place}: {word}",
-  word: "word {place}: {word}",
-  mapTitle: "Who looks where: block {layer}, head {head}",
-  mapNotes: {
-    cross: "A row is a word while it is written, a column a sign; a square is "
-      + "as large as the weight.",
-    encoder: "A row is a sign that looks, a column a sign that is looked at; "
-      + "a square is as large as the weight.",
-    decoder: "A row is a word while it is written, a column a word that has "
-      + "been read by then; a square is as large as the weight.",
-  },
-  mapPicture: "The attention map of block {layer}, head {head}, with the row "
-    + "of token {place}, “{at}”, marked. Its weights: {weights}.",
-  tree: "What the beam keeps, word by word",
-  treeNote: "Below each word is the probability of all words down to it. Pale "
-    + "words have just been dropped; the thick path leads to the best "
-    + "sentence.",
-  treePicture: "The tree of the beam after step {step}. Kept: {kept}. Ended: "
-    + "{ended}. Dropped: {dropped}.",
-  none: "none",
-  verdict: {
-    right: "{src} becomes “{tgt}”, which is right.",
-    wrong: "{src} becomes “{tgt}”, which is wrong.",
-  },
-  by: {
-    greedy: "By the likeliest word each time,",
-    beam: "With a beam of {size},",
-    sample: "Drawn at temperature {temperature}, with seed {seed},",
-  },
-  looks: {
-    cross: "While it writes word {step}, “{word}” (probability {sure}), head "
-      + "{head} of block {layer} looks most at sign {key}, “{keyText}” "
-      + "({weight}).",
-    encoder: "At sign {place}, “{at}”, head {head} of block {layer} looks "
-      + "most at sign {key}, “{keyText}” ({weight}).",
-    decoder: "While it writes word {step}, “{word}” (probability {sure}), "
-      + "head {head} of block {layer} looks most at “{keyText}” ({weight}).",
-  },
-  strip: "From the signs to the next word",
-  blocks: { encoder: "Encoder {block}", decoder: "Decoder {block}" },
-  inside: "Inside block {layer} of the {stack}",
-  stacks: { encoder: "encoder", decoder: "decoder" },
-  steps: {
-    encoder: "Self-attention", decoder: "Masked self-attention",
-    cross: "Cross-attention", forward: "Feed-forward",
-  },
-  of: {
-    head: ", head {head} of the {kind}, block {layer}",
-    block: ", {kind}, block {layer}",
-    step: ", step {step}",
-    kinds: {
-      encoder: "encoder's self-attention", decoder: "masked self-attention",
-      cross: "cross-attention",
-    },
-    forward: { src: "encoder's feed-forward", tgt: "decoder's feed-forward" },
-  },
-  places: {
-    src: "sign {next}, {text}", tgt: "step {next}, which reads “{text}”",
-    // A query of the decoder is known by what it writes.
-    writes: "step {next}, which writes “{text}”",
-    query: "query of {of}", key: "key of {of}", number: "number {next}",
-    next: "the word “{text}”",
-  },
-  stages: {
-    signs: {
-      title: "Signs", formula: "x_i = √d · E[sign i]",
-      text: "Each sign is a row of a learned table. The table is scaled up, "
-        + "so that words are not small beside their positions.",
-      worked: "{x} · {grow}",
-    },
-    "sign positions": {
-      title: "+ positions", formula: "x_i + p_i",
-      text: "Each place adds a vector of its own.", worked: "{a} + {b}",
-    },
-    memory: {
-      title: "Memory", formula: "m_i = x_i, after the last block",
-      text: "What the encoder hands to every block of the decoder: a vector "
-        + "for each sign, which has heard of the others.",
-      worked: ALIKE.norm.worked, same: "what the last block of the encoder gives",
-    },
-    words: {
-      title: "Words", formula: "y_i = √d · E[word i]",
-      text: "The words written so far. The first row is the mark of the "
-        + "beginning, the last is the word just written.",
-      worked: "{x} · {grow}",
-    },
-    "word positions": {
-      title: "+ positions", formula: "y_i + p_i",
-      text: "Each place adds a vector of its own.", worked: "{a} + {b}",
-    },
-    query: {
-      title: "q", formula: "q_i = W_q x_i",
-      text: "The query: what a token asks for, in this head.",
-    },
-    key: {
-      title: "k", formula: "k_j = W_k x_j",
-      text: "The key: by what a token can be found. In cross-attention, keys "
-        + "are made of the memory.",
-    },
-    value: {
-      title: "v", formula: "v_j = W_v x_j",
-      text: "The value: what a token hands on when it is looked at. In "
-        + "cross-attention, values are made of the memory.",
-    },
-    scores: ALIKE.scores,
-    mask: {
-      title: "mask", formula: "s_{ij} = −∞ where j > i",
-      text: "A step sees itself and those before it. What comes later is "
-        + "hidden: the places left empty.",
-      worked: "{x}: visible", hidden: "hidden: the column comes later",
-    },
-    softmax: { ...ALIKE.softmax, hidden: "0: the mask hides it" },
-    mix: {
-      ...ALIKE.mix,
-      text: "Each token takes the values of all that it sees, by these "
-        + "weights.",
-    },
-    projection: {
-      ...ALIKE.projection, formula: "o_i = W_o [h_i of all heads]",
-    },
-    sum: {
-      title: "+ input", formula: "z_i = x_i + o_i",
-      text: "What attention has found is added to the token: a residual.",
-      worked: "{a} + {b}",
-    },
-    norm: ALIKE.norm,
-    hidden: { ...ALIKE.hidden, formula: "u_i = W_1 y_i + b_1" },
-    active: {
-      title: "ReLU", formula: "g = max(0, u)",
-      text: "Numbers below 0 become 0.", worked: "max(0, {x})",
-    },
-    gelu: ALIKE.gelu,
-    narrowed: ALIKE.narrowed,
-    "forward sum": {
-      title: "+ input", formula: "z_i = y_i + f_i",
-      text: "The residual of the feed-forward network.", worked: "{a} + {b}",
-    },
-    "forward norm": {
-      ...ALIKE.norm, text: "A normalisation with factors of its own.",
-    },
-    last: ALIKE.last,
-    logits: {
-      title: "Logits", formula: "l_n = w_n · y_i",
-      text: "Each word of the vocabulary gets a number: how well its row of "
-        + "the output map fits the vector of the step.",
-    },
-    chances: {
-      ...ALIKE.chances, title: "Next word",
-      text: "Softmax turns the logits into chances, a row for each step.",
-    },
-  },
-};
+import {
+  button, noted, panel, range, select, titled,
+} from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { softmax } from "./core/numbers.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./follow_sentence.words.json" with { type: "json" };
+import { chanceList, sentenceLines } from "./follow_sentence_lines.js";
+import { attentionMap } from "./follow_sentence_map.js";
+import {
+  ATTENTIONS, INSIDE, IN_ATTENTION, IN_FORWARD, openStage, stacked,
+  stepsInside,
+} from "./follow_sentence_stages.js";
+import { beamPicture, beamTree } from "./follow_sentence_tree.js";
+import { likeliest } from "./matrices.js";
+import { MEANINGS, chineseNumeral, englishWords } from "./numeral_words.js";
+import {
+  signedSquares, stagePanel, stagesOf, stepStrip,
+} from "./opened_stage.js";
+import { MARKS } from "./transformer_model.js";
+import { numberField, percent, translatorOf } from "./translation.js";
+import TRANSLATION from "./translation.words.json" with { type: "json" };
+import { search, writerOf } from "./translation_search.js";
+
+const STAGES = stagesOf(WORDS.stages);
 
 const TRAITS = ["number", "method", "beam_size", "temperature", "seed",
   "begins", "step", "attention", "layer", "head", "stage", "row", "column"];
@@ -195,27 +38,6 @@ const EXAMPLES = [12_005, 34_000_000, 18_000_000, 40_000_000, 1_000_011];
 // with which the tour begins.
 const SLIP = "eighteen million eight thousand";
 const AT_SLIP = { number: 18_000_000, step: 2 };
-const TOUR = [
-  ["18,000,000 goes wrong. After “eighteen million” the sentence should end. "
-    + "The model gives “eight” 99.8 %, and the end less than 0.1 %.",
-  { ...AT_SLIP }],
-  ["Where does it look meanwhile? Head 1 of block 1 looks most at 百, the "
-    + "sign for 100. Its weight, 0.531, is worked out at the bottom, out of "
-    + "the scores of all signs.",
-  { ...AT_SLIP, column: 3 }],
-  ["Now the end is forced, in a dashed frame, and the sentence is right. The "
-    + "model would have given it less than 0.1 %.",
-  { ...AT_SLIP, begins: "eighteen_million_end" }],
-  ["12,005 comes out right. “Twelve” needs two signs, 一 and 二, and no head "
-    + "looks at both. Head 2 of block 2 finds 二, with a weight of 0.92.",
-  { number: 12_005, step: 0, layer: 1, head: 1, column: 2 }],
-  ["At 40,000,000 it wavers: 51 % for “thousand”, 48 % for the end, which is "
-    + "right. Whoever draws may be lucky, as here with seed 1.",
-  { number: 40_000_000, step: 2, method: "sample", seed: 1 }],
-  ["A beam of 3 keeps three beginnings at a time. For 1,000,011 the one with "
-    + "“eleven”, which is right, has 17 %, and loses to “ten” with 82 %.",
-  { number: 1_000_011, step: 3, method: "beam" }],
-];
 // Words that may come next, besides the one that does.
 const LIKELY = 6;
 const HUES = {
@@ -297,7 +119,7 @@ function stageChooser(translator, set) {
   let view;
   const strip = stepStrip(WORDS.strip, stages.map((one, i) => ({
     picture: pictures[i],
-    title: WORDS.stages[one.stage]?.title
+    title: STAGES[one.stage]?.title
       ?? sentence(WORDS.blocks[one.stack], { block: one.layer + 1 }),
   })), (i) => {
     const { stage, stack, layer } = stages[i];
@@ -315,11 +137,11 @@ function stageChooser(translator, set) {
   const inner = ["encoder", "decoder", "cross"].map((kind) => {
     const steps = stepsInside(translator, kind).attention;
     return { kind, steps, ...stepStrip(WORDS.steps[kind],
-      steps.map((stage) => ({ title: WORDS.stages[stage].title })),
+      steps.map((stage) => ({ title: STAGES[stage].title })),
       (i) => set({ attention: kind, stage: steps[i], row: -1 })) };
   });
   const forward = stepsInside(translator, "cross").forward;
-  const titleOf = (stage) => WORDS.stages[stage === "active"
+  const titleOf = (stage) => STAGES[stage === "active"
     && config.activation === "gelu" ? "gelu" : stage].title;
   inner.push({ kind: "forward", steps: forward, ...stepStrip(
     WORDS.steps.forward, forward.map((stage) => ({ title: titleOf(stage) })),
@@ -363,7 +185,7 @@ function render({ model, el }) {
   const slip = translated(writer, { method: "greedy" })
     .ids.map(translator.word);
   const tools = makeTools(frame, model, {
-    tour: slip.slice(0, -1).join(" ") === SLIP ? TOUR : [],
+    tour: slip.slice(0, -1).join(" ") === SLIP ? WORDS.tour : [],
   });
   const set = (values) => setTraits(model, values);
   const restart = (values) => set({ ...values, begins: [], step: 0, row: -1 });
@@ -534,7 +356,7 @@ function render({ model, el }) {
     const said = { head: head + 1, layer: layer + 1, step: word + 1,
       kind: stage in IN_FORWARD ? WORDS.of.forward[line]
         : WORDS.of.kinds[attention] };
-    const words = WORDS.stages[stage === "active"
+    const words = STAGES[stage === "active"
       && translator.config.activation === "gelu" ? "gelu" : stage];
     const biased = now.made.bias !== undefined
       && !words.formula.includes("+ b");

@@ -66,19 +66,6 @@ class FollowSentence(TranslationExplorer):
     """
 
     files = "follow_sentence"
-    parts = (
-        "choosing",
-        "matrices",
-        "opened_stage",
-        "transformer_model",
-        "numeral_words",
-        "translation",
-        "translation_search",
-        "follow_sentence_stages",
-        "follow_sentence_lines",
-        "follow_sentence_map",
-        "follow_sentence_tree",
-    )
     remembers = (
         "number",
         "method",

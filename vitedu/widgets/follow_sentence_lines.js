@@ -1,7 +1,12 @@
 // The two sentences, token by token: signs and words are chosen here, and bars
 // above the keys show where an attention looks.
 
-function sentenceLines(pick) {
+import { choosable, inLine } from "./core/choosing.js";
+import { draft, html, put, renew } from "./core/dom.js";
+import WORDS from "./follow_sentence.words.json" with { type: "json" };
+import { percent } from "./translation.js";
+
+export function sentenceLines(pick) {
   const lines = ["src", "tgt"].map((line) => {
     const row = html("div", { class: `line ${line}` });
     const marks = []; // the tokens that can be chosen
@@ -49,7 +54,7 @@ function sentenceLines(pick) {
 }
 
 // What may come next: words with their chances, each a button that forces it.
-function chanceList(force) {
+export function chanceList(force) {
   const root = html("ol", { class: "chances" });
   const shown = [];
   root.addEventListener("click", ({ target }) => {

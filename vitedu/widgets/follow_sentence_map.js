@@ -1,6 +1,9 @@
 // The attention map of the explorer: a row for each query, a column for each
 // key, and in each place a square as large as the weight.
 
+import { draft, html, renew } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
+
 const CELL = { least: 13, most: 32 };
 // As high for few words as for a line of them: nothing below jumps.
 const MAP_HEIGHT = 280;
@@ -12,7 +15,7 @@ const widthOf = (words) =>
   MARGIN + Math.max(...words.map((word) =>
     [...word].reduce((sum, sign) => sum + (sign > "\u2e80" ? 12 : LETTER), 0)));
 
-function attentionMap(pick) {
+export function attentionMap(pick) {
   const root = html("div", {
     class: "map-place", style: `min-height: ${MAP_HEIGHT}px`,
   });

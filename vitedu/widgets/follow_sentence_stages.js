@@ -1,11 +1,14 @@
 // The stages of a translator: where each is kept, and how one of its numbers
 // is computed from the stage before.
 
+import { erf } from "./core/numbers.js";
+import { pairs, rowOf, shared, softmaxRows, zeros } from "./matrices.js";
+
 // An attention is that of the encoder, the masked one of the decoder, or the
 // one across from decoder to encoder; each has the feed-forward network after
 // it. `code` is the line of vitedu, in the order in which norms and sums come:
 // with the norm after the sum, and before.
-const ATTENTIONS = {
+export const ATTENTIONS = {
   encoder: {
     line: "src", block: "encoder.blocks", name: "attn", forward: "norm2",
     sum: ["x = self.norm1(x + self.drop_path(self.ls1(y)))",
@@ -40,7 +43,7 @@ const HIDDEN = -Infinity;
 
 // The numbers of some tokens, one below the other; of each only `count` from
 // `first` on. Rows that are shorter end with `filler`.
-function stacked(vectors, first = 0, count = undefined, filler = 0) {
+export function stacked(vectors, first = 0, count = undefined, filler = 0) {
   const matrix = zeros(vectors.length, count ?? vectors.at(-1).length);
   matrix.data.fill(filler);
   vectors.forEach((vector, row) =>
@@ -134,7 +137,7 @@ const hides = ({ kind }, row, column) => kind === "decoder" && column > row;
 const mapAxes = ({ line, keyLine }) =>
   [tokensOf(line, "query"), tokensOf(keyLine, "key")];
 
-const IN_ATTENTION = {
+export const IN_ATTENTION = {
   ...branchStages("norm", "sum", {
     find: ({ branches }) => branches,
     code: ({ kind }) => [...ATTENTIONS[kind].sum, ATTENTIONS[kind].norm],
@@ -201,7 +204,7 @@ const forwardStage = (found, made, line) => ({
   code: () => ["layers.py", line],
 });
 
-const IN_FORWARD = {
+export const IN_FORWARD = {
   ...branchStages("forward norm", "forward sum", {
     find: ({ forwards }) => forwards,
     code: ({ kind }) =>
@@ -289,11 +292,11 @@ const OUTSIDE = {
   },
 };
 
-const INSIDE = { ...IN_ATTENTION, ...IN_FORWARD };
+export const INSIDE = { ...IN_ATTENTION, ...IN_FORWARD };
 
 // The steps of an attention and of the feed-forward network after it, in the
 // order in which this model takes them.
-function stepsInside({ config }, kind) {
+export function stepsInside({ config }, kind) {
   const attention = ["query", "key", "value", "scores",
     ...(kind === "decoder" ? ["mask"] : []), "softmax", "mix", "projection",
     "sum"];
@@ -307,7 +310,7 @@ function stepsInside({ config }, kind) {
 // for each target token so far. All that can be said of a stage: its matrix,
 // its axes, and how the number in a row and a column came about. A row of -1,
 // like one beyond the end, is the last.
-function openStage(model, { encoded, states }, view) {
+export function openStage(model, { encoded, states }, view) {
   const { stage, attention: kind, layer, head, row, column } = view;
   const { line, block, name } = ATTENTIONS[kind];
   const of = (branch) => states.map(({ blocks }) => blocks[layer][branch]);

@@ -1,12 +1,15 @@
 // The tree that a beam search grows: a level for each step, a box for each
 // word that was tried.
 
+import { draft, html, renew } from "./core/dom.js";
+import { percent } from "./translation.js";
+
 const BOX = { height: 38, level: 58, gap: 6, letter: 6.8, least: 58 };
 
 // The tree up to a step. What was dropped is kept in the last level alone. A
 // node has its parent's place in the level above; `best` are the ids of the
 // best sentence. Nodes of one level are in the order of their parents.
-function beamTree(steps, upTo, best) {
+export function beamTree(steps, upTo, best) {
   const levels = [];
   // Where the prefixes that live stand in the level above.
   let places = [0];
@@ -59,7 +62,7 @@ function placedTree(levels, room, wordOf) {
   return { boxes, width, height: (kept.length + 1) * BOX.level };
 }
 
-function beamPicture() {
+export function beamPicture() {
   const root = html("div", { class: "tree" });
   function show(levels, room, { wordOf, label, begin }) {
     const { boxes, width, height } = placedTree(levels, room, wordOf);

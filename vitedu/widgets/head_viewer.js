@@ -1,74 +1,19 @@
 // Where each head looks from a chosen token.
 
-const WORDS = {
-  label: "Heads: choose a token, see where each head looks",
-  word: "Word",
-  words: "Words to try",
-  badLetters: "Letters are {letters}.",
-  badLength: "A word has 2 to {most} letters.",
-  layer: "Layer",
-  linesTitle: "Where token {place}, “{word}”, looks",
-  linesNote: "Rest on a token, tap it, or use the arrow keys. The thicker a "
-    + "line, the more weight; it ends at the bar of that weight.",
-  query: "query",
-  key: "key",
-  weight: "weight",
-  queries: "Query token",
-  token: "token {place}: {word}",
-  linesPicture: "A line for each head and key, as thick as the weight.",
-  barsPicture: "A bar for each head and key, as long as the weight.",
-  barsOfHead: "Head {head}: {weights}.",
-  mapsTitle: "The map of each head",
-  mapsNote: "A row is a query, a column a key, the area of a square the "
-    + "weight. A button hides its head or shows it.",
-  mapPicture: "The attention map of head {head}, with the row of token "
-    + "{place} marked.",
-  head: "head {head}",
-  showAll: "Show all",
-  hideAll: "Hide all",
-  tableTitle: "What each head does at this token",
-  tableNote: "Entropy in nats: 0 is all weight on one key, ln {keys} = {flat} "
-    + "the same weight on all.",
-  offsetNote: "Mean offset: how many tokens ahead the head looks, on average; "
-    + "−1 is the token before.",
-  columns: {
-    head: "head", most: "looks most at", largest: "weight",
-    entropy: "entropy", offset: "mean offset",
-  },
-  place: "{place} “{word}”",
-  reading: "Token {place}, “{word}”.",
-  readHead: "Head {head} looks most at token {place}, “{word}” ({weight}).",
-  readNone: "All heads are hidden.",
-};
-
-// A tour of whatever weights they are: its numbers are looked up.
-const TOUR = {
-  surest: "Head {head} is surest at token {place}: it gives token {most} the "
-    + "weight {largest}.",
-  widest: "Head {head} spreads most at token {place}: its entropy is "
-    + "{entropy}, where the same weight on all {keys} would have {flat}.",
-  farthest: "Head {head} looks farthest from where it asks at token {place}: "
-    + "by {offset} tokens, on average.",
-  disagree: "At token {place} the heads disagree: head {head} looks most at "
-    + "token {most}, head {other} at token {others}.",
-  alone: "A button hides a head or shows it. Here is head {head} alone; its "
-    + "bars at token {place} add up to 1.",
-};
+import { decodeArray } from "./core/arrays.js";
+import {
+  button, noted, panel, select, settingButtons, textField, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./head_viewer.words.json" with { type: "json" };
+import { headLines } from "./head_viewer_lines.js";
+import { headMaps } from "./head_viewer_maps.js";
+import { headName, readData, readRow } from "./head_viewer_maths.js";
 
 const TRAITS = ["layer", "query", "heads", "word"];
-const headColour = (head) => `var(--c-head-${head % 4})`;
-// Four colours serve eight heads: those of the second four are drawn dashed
-// and hollow.
-const headClass = (head) => (head < 4 ? "first" : "second");
-
-function headName(head) {
-  return html(
-    "span", { class: `head-name ${headClass(head)}` },
-    html("span", { class: "swatch", style: `color: ${headColour(head)}` }),
-    sentence(WORDS.head, { head: head + 1 }),
-  );
-}
-
 function signed(number) {
   const digits = Math.abs(number).toFixed(2);
   if (Number(digits) === 0) return digits;
@@ -241,12 +186,12 @@ function tourOf(data, layer) {
   const widest = most(({ entropy: nats }) => nats);
   const farthest = most(({ offset }) => Math.abs(offset));
   return [
-    stop(TOUR.surest, surest, surest, all),
-    stop(TOUR.alone, surest),
-    stop(TOUR.widest, widest),
+    stop(WORDS.tour.surest, surest, surest, all),
+    stop(WORDS.tour.alone, surest),
+    stop(WORDS.tour.widest, widest),
     ...(hasOffset && farthest !== widest
-      ? [stop(TOUR.farthest, farthest)] : []),
-    ...(surePair ? [stop(TOUR.disagree, ...surePair)] : []),
+      ? [stop(WORDS.tour.farthest, farthest)] : []),
+    ...(surePair ? [stop(WORDS.tour.disagree, ...surePair)] : []),
   ];
 }
 

@@ -49,12 +49,6 @@ class HeadViewer(Explorer):
     """
 
     files = "head_viewer"
-    parts = (
-        "choosing",
-        "head_viewer_maths",
-        "head_viewer_lines",
-        "head_viewer_maps",
-    )
     remembers = ("layer", "query", "heads", "word")
 
     weights = Array("layer head query key")

@@ -1,6 +1,12 @@
 // The left panel of the explorer: the chosen query, a line for each head and
 // key, and a bar where each line ends.
 
+import { choosable, inLine, markChosen, onRest } from "./core/choosing.js";
+import { fill, html, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
+import WORDS from "./head_viewer.words.json" with { type: "json" };
+import { headClass, headColour } from "./head_viewer_maths.js";
+
 const THICKEST = 9;
 // The share of a token's height that its lines and bars take.
 const SPREAD = 0.66;
@@ -15,7 +21,7 @@ function tokenList(name, words, role) {
   return { root, marks };
 }
 
-function headLines({ all, keys, queries, words, targets }, pick) {
+export function headLines({ all, keys, queries, words, targets }, pick) {
   const left = tokenList("query", targets, { role: "radio" });
   const right = tokenList("key", words, {});
   left.marks.forEach((mark, at) => mark.setAttribute(

@@ -1,6 +1,13 @@
 // The right panel of the explorer: a small map of each head, under the button
 // that hides or shows it.
 
+import { onRest } from "./core/choosing.js";
+import { fill, html, svg } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
+import { sentence } from "./core/texts.js";
+import WORDS from "./head_viewer.words.json" with { type: "json" };
+import { headClass, headColour, headName } from "./head_viewer_maths.js";
+
 // So many tokens a side still leave room for their names.
 const MOST_NAMED = 12;
 
@@ -46,7 +53,7 @@ function headMap({ row, queries, keys, words, targets }, head) {
   return { root, lines, update };
 }
 
-function headMaps(data, pick, toggle) {
+export function headMaps(data, pick, toggle) {
   const { all, queries } = data;
   const maps = all.map((head) => headMap(data, head));
   const buttons = all.map((head) => html("button", {

@@ -1,5 +1,11 @@
 // The numbers of the explorer HeadViewer.
 
+import { decodeArray } from "./core/arrays.js";
+import { html } from "./core/dom.js";
+import { entropy, softmax } from "./core/numbers.js";
+import { sentence } from "./core/texts.js";
+import WORDS from "./head_viewer.words.json" with { type: "json" };
+
 // The weights of one layer on a word that the reader types. A query is the sum
 // of a part for its letter and a part for its place, and so is a key.
 function weightsOf(model, word) {
@@ -28,7 +34,7 @@ function weightsOf(model, word) {
   return { data: weights, shape: [1, heads, n, n] };
 }
 
-function readData(model) {
+export function readData(model) {
   const word = model.get("word");
   const { data, shape } = word
     ? weightsOf(model, word) : decodeArray(model.get("weights"));
@@ -48,9 +54,23 @@ function readData(model) {
   };
 }
 
-function readRow(row, query) {
+export function readRow(row, query) {
   const largest = Math.max(...row);
   const offset = row.reduce((sum, weight, key) =>
     sum + weight * (key - query), 0);
   return { most: row.indexOf(largest), largest, entropy: entropy(row), offset };
+}
+
+// Four colours serve eight heads: those of the second four are drawn dashed
+// and hollow.
+export const headClass = (head) => (head < 4 ? "first" : "second");
+
+export const headColour = (head) => `var(--c-head-${head % 4})`;
+
+export function headName(head) {
+  return html(
+    "span", { class: `head-name ${headClass(head)}` },
+    html("span", { class: "swatch", style: `color: ${headColour(head)}` }),
+    sentence(WORDS.head, { head: head + 1 }),
+  );
 }

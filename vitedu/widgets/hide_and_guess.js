@@ -1,66 +1,24 @@
 // Patches of a picture are hidden, and a masked autoencoder guesses them.
 
-const WORDS = {
-  label: "Hide patches, and have them guessed",
-  sees: "What it sees",
-  seesNote: "Drag over patches to hide them, or to show them again.",
-  patches: "The patches; arrows move, space hides one or shows it",
-  patch: { true: "row {row}, column {column}: hidden",
-    false: "row {row}, column {column}: seen" },
-  guesses: "What it guesses",
-  guessesNote: "Outlined: what it sees. It guesses the rest.",
-  guessed: { true: "The picture with a guess in place of what is hidden",
-    false: "The picture as it is: nothing is hidden" },
-  was: "What was there",
-  wasNote: "The picture: {name}",
-  original: "The whole picture: {name}",
-  count: "Hidden patches",
-  ofAll: "{count} of {all}, {share} %",
-  random: "Hide others at random",
-  left: "Hide the left",
-  middle: "Hide all but the middle",
-  show: "Show all",
-  samples: "Pictures",
-  seen: "{seen} of {all} patches are seen, {hidden} are hidden.",
-  oneSeen: "1 of {all} patches is seen, {hidden} are hidden.",
-  oneHidden: "{seen} of {all} patches are seen, 1 is hidden.",
-  allSeen: "All {all} patches are seen: nothing is left to guess.",
-  noneSeen: "None of {all} patches is seen, {hidden} are hidden. This guess is "
-    + "the same for every picture.",
-  off: "With 0 for white and 1 for black, its guess of a hidden pixel is off "
-    + "by {off} on average.",
-  grey: "With 0 for white and 1 for black, its guess of a hidden pixel is off "
-    + "by {off} on average. The mean grey of what is seen would be off by "
-    + "{grey}.",
-};
-
-const TOUR = [
-  ["12 of 49 patches are seen, drawn at random. From these alone the network "
-    + "fills in the other 37.",
-  {}],
-  ["It is the same picture, and again 37 patches are hidden, but others. What "
-    + "has changed in the guess hangs on what happens to be seen.",
-  { hidden: bitsOf(hiddenAtRandom(37, 2)), seed: 2 }],
-  ["Now 28 patches side by side are hidden. Whatever it guesses on the left, "
-    + "it has to take from the right.",
-  { hidden: bitsOf(onTheLeft()) }],
-  ["Only 9 patches in the middle are seen. Where the picture ends is for the "
-    + "network to say.",
-  { hidden: bitsOf(allButTheMiddle()) }],
-  ["With 1 patch seen and 48 hidden, how much of the guess is this picture, "
-    + "and how much is any?",
-  { hidden: bitsOf(hiddenAtRandom(48, 1)) }],
-];
+import { decodeArray, encodeArray, inRows } from "./core/arrays.js";
+import { inGrid } from "./core/choosing.js";
+import { button, noted, panel, range, titled } from "./core/controls.js";
+import { html, put, svg, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import { networkOf, sampleButtons } from "./digit_parts.js";
+import READS from "./digit_parts.words.json" with { type: "json" };
+import WORDS from "./hide_and_guess.words.json" with { type: "json" };
+import {
+  HIDING, allButTheMiddle, eachPatch, hiddenAtRandom, makeGuesser, misses,
+  onTheLeft, placesBetween, shown,
+} from "./hide_and_guess_maths.js";
 
 const HIDE_TRAITS = ["picture", "hidden", "seed"];
 const SEEDS = 99;
 // Hidden by the button for others at random, where nothing was before.
 const USUAL = 37;
-
-// As an address has them.
-function bitsOf(hidden) {
-  return hidden.map(Number).join("");
-}
 
 // A canvas with a grey pixel for each number, from 0, white, to 1, black.
 function greyPicture(attributes) {
@@ -188,7 +146,7 @@ function samplePicture(pixels) {
 function render({ model, el }) {
   const frame = explorer(el, "hide-and-guess", WORDS.label);
   frame.root.classList.add("vitedu-reads-digit");
-  const tools = makeTools(frame, model, { tour: TOUR });
+  const tools = makeTools(frame, model, { tour: WORDS.tour });
   const samples = inRows(decodeArray(model.get("samples")).data,
     HIDING.side ** 2).map((bytes) => Float32Array.from(bytes, (b) => b / 255));
   const names = model.get("names");

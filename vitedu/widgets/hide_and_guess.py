@@ -48,14 +48,6 @@ class HideAndGuess(Explorer):
     """
 
     files = "hide_and_guess"
-    parts = (
-        "choosing",
-        "later",
-        "matrices",
-        "follow_digit_maths",
-        "digit_parts",
-        "hide_and_guess_maths",
-    )
     remembers = ("picture", "hidden", "seed")
 
     later = traitlets.Dict().tag(sync=True, **widget_serialization)

@@ -1,25 +1,31 @@
 // A masked autoencoder that fills a picture in: what
 // vitedu/objectives/masked_autoencoder.py computes.
 
-const HIDING = { side: 28, patch: 4, across: 7, patches: 49 };
+import { uniformNumbers } from "./core/numbers.js";
+import {
+  cutPatches, makeLayers, pixelOf, tensorsOf,
+} from "./follow_digit_maths.js";
+import { rowOf, sumOf, zeros } from "./matrices.js";
+
+export const HIDING = { side: 28, patch: 4, across: 7, patches: 49 };
 
 // `count` patches, drawn in the order of a seed: a larger count hides what a
 // smaller one does, and more.
-function hiddenAtRandom(count, seed) {
+export function hiddenAtRandom(count, seed) {
   const draws = Array.from({ length: HIDING.patches }, uniformNumbers(seed));
   const ranks = [...draws].sort((a, b) => a - b);
   return draws.map((draw) => ranks.indexOf(draw) < count);
 }
 
 // What `of` says of each patch, asked for its row and column.
-function eachPatch(of) {
+export function eachPatch(of) {
   return Array.from({ length: HIDING.patches }, (_, place) =>
     of(Math.floor(place / HIDING.across), place % HIDING.across));
 }
 
-const onTheLeft = () => eachPatch((row, column) => column < 4);
+export const onTheLeft = () => eachPatch((row, column) => column < 4);
 
-const allButTheMiddle = () => eachPatch((row, column) =>
+export const allButTheMiddle = () => eachPatch((row, column) =>
   Math.max(Math.abs(row - 3), Math.abs(column - 3)) > 1);
 
 // The patch in which a pixel of the picture lies.
@@ -31,7 +37,7 @@ function patchOf(pixel) {
 
 // Returns `fillIn`, which makes of a picture of 784 pixels from 0 to 1 and of
 // which patches are hidden the picture with guesses in their place.
-function makeGuesser(bytes, layout, config) {
+export function makeGuesser(bytes, layout, config) {
   const { num_layers: layers, patch_size: side, mean, std } = config;
   const { side: columns, across, patches: places } = HIDING;
   const tensors = tensorsOf(bytes, layout);
@@ -95,14 +101,14 @@ function makeGuesser(bytes, layout, config) {
 }
 
 // Within what a screen can show.
-function shown(pixels) {
+export function shown(pixels) {
   return pixels.map((pixel) => Math.min(1, Math.max(0, pixel)));
 }
 
 // By how much hidden pixels are guessed too dark or too light, on average; and
 // how far one grey for all would be off, the mean of what is seen. Where there
 // is nothing to compare with, null.
-function misses(pixels, filled, hidden) {
+export function misses(pixels, filled, hidden) {
   const sums = { seen: 0, ink: 0, hidden: 0, off: 0, grey: 0 };
   pixels.forEach((pixel, i) => {
     const isHidden = hidden[patchOf(i)];
@@ -121,7 +127,7 @@ function misses(pixels, filled, hidden) {
 }
 
 // The patches that lie between two points, [row, column] in patches.
-function placesBetween(from, to) {
+export function placesBetween(from, to) {
   const { across } = HIDING;
   const far = Math.max(...from.map((at, axis) => Math.abs(to[axis] - at)));
   const steps = Math.max(1, Math.ceil(4 * far));

@@ -1,93 +1,26 @@
 // How many training images a ViT needs, beside a CNN, as it was measured.
 
-const WORDS = {
-  label: "How many images",
-  num_images: "Training images",
-  remedy: "Help for the ViT",
-  none: "none",
-  remedies: {
-    shifts: "with shifts", augmentation: "with augmentation",
-    regularisation: "with regularisation", stem: "with a convolutional stem",
-    "all three": "with augmentation, regularisation and stem",
-    "no positions": "without positions",
-  },
-  otherRemedy: "with {name}",
-  networks: { cnn: "CNN", vit: "ViT" },
-  title: "Accuracy on new canvases, in %",
-  axis: "training images",
-  note: "Lines are means, bands go from the worst network to the best. Dashed: "
-    + "across to the ViT's line, and down to the images it needs. Help was "
-    + "measured with {images} images only.",
-  beyond: "not reached",
-  about: "about {images}",
-  atMost: "at most {images}",
-  moreThan: "over {images}",
-  table: "Accuracy with {images} images, in %",
-  rows: { cnn: "CNN", plain: "ViT", helped: "ViT, helped" },
-  head: {
-    name: "network", mean: "mean", worst: "worst", best: "best",
-    needs: "ViT needs",
-  },
-  empty: "–",
-  tableNote: "Of {seeds} networks each. ViT needs: the images with which the "
-    + "ViT, without help, first gets as far. Between measured sizes this is "
-    + "read off the straight line that is drawn.",
-  reading: "With {images} images the CNN names {cnn} % of new canvases, the "
-    + "ViT{remedy} {vit} %. {lead} {needs}",
-  leads: {
-    clear: "The {leader} is {points} points ahead, and each {leader} beats "
-      + "every {other}.",
-    mixed: "The {leader} is {points} points ahead, but the ranges overlap: "
-      + "that settles nothing.",
-    level: "On average they are level.",
-  },
-  needs: {
-    between: "Without help, the ViT needs about {images} images for {percent} "
-      + "%, {times} times as many, between the measured {low} and {high}.",
-    first: "Without help, the ViT gets there with {images} images, the fewest "
-      + "measured, if not with fewer.",
-    beyond: "Without help, the ViT does not get there with {images} images, "
-      + "the most measured.",
-  },
-};
+import { decodeArray, inRows } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, put, renew, svg, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { numberTable } from "./core/number_table.js";
+import { commas, sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./how_many_images.words.json" with { type: "json" };
+import { nearestSize, readCurves } from "./how_many_images_maths.js";
+import {
+  CURVES, curveScales, curvesPicture, neededText, roughly,
+} from "./how_many_images_picture.js";
 
 // A tour of the curves of chapter 17, which one knows by their means.
 const KNOWN = "97.30 49.68";
-const TOUR = [
-  ["With 512 images the CNN names 97.3 % of new canvases, and the ViT "
-    + "49.7 %. That gap is far wider than the bands of the seeds.",
-  {}],
-  ["With 128 images the CNN names 75.1 %. Follow the dashed line: the ViT "
-    + "needs about 1,300 images for that, 9.9 times as many.",
-  { num_images: 128 }],
-  ["What the CNN names with 2,048 images, 98.9 %, the ViT does not name "
-    + "with 131,072 either.",
-  { num_images: 2048 }],
-  ["Even with 131,072 images, each seen once, the worst CNN, with 99.6 %, "
-    + "beats the best ViT, with 98.0 %.",
-  { num_images: 131072 }],
-  ["Back to 512 images, but moved about a little each time: now the ViT "
-    + "names 94.0 %. Without help it needs 5,600 for that.",
-  { num_images: 512, remedy: "shifts" }],
-  ["With all that was tried together, the ViT has 97.4 % and the CNN 97.3 %. "
-    + "Three networks each cannot tell the two apart.",
-  { num_images: 512, remedy: "all three" }],
-];
 
 const IMAGES_TRAITS = ["num_images", "remedy"];
 
 const tenths = (number) => number.toFixed(1).replace("-", "−");
-// Two digits: a place on a straight line between two points says no more.
-const roughly = (number) => commas(Number(number.toPrecision(2)));
-
-function neededText({ images, low, high }) {
-  if (!Number.isFinite(images)) {
-    return sentence(WORDS.moreThan, { images: commas(low) });
-  }
-  return low === high ? sentence(WORDS.atMost, { images: commas(low) })
-    : sentence(WORDS.about, { images: roughly(images) });
-}
-
 function remedyText(name) {
   return WORDS.remedies[name] ?? sentence(WORDS.otherRemedy, { name });
 }
@@ -150,7 +83,7 @@ function render({ model, el }) {
   const start = readCurves(measured, remedied, -1);
   const isKnown = KNOWN === [start.cnn, start.plain]
     .map(({ mean }) => mean.toFixed(2)).join(" ");
-  const tools = makeTools(frame, model, { tour: isKnown ? TOUR : [] });
+  const tools = makeTools(frame, model, { tour: isKnown ? WORDS.tour : [] });
 
   // Help that was not measured with so many images cannot stay.
   const lookAt = (images) => setTraits(model, {

@@ -51,12 +51,6 @@ class HowManyImages(Explorer):
     """
 
     files = "how_many_images"
-    parts = (
-        "commas",
-        "number_table",
-        "how_many_images_maths",
-        "how_many_images_picture",
-    )
     remembers = ("num_images", "remedy")
 
     # In double precision, so that the page rounds the numbers of the file.

@@ -13,7 +13,7 @@ function summaryOf(runs) {
 // Where a curve first reaches `wanted`: {images}, between the measured sizes
 // {low, high} on the straight line over the logarithm; or at its first size,
 // where low and high are that; or {images: Infinity}.
-function imagesNeeded(sizes, curve, wanted) {
+export function imagesNeeded(sizes, curve, wanted) {
   const at = curve.findIndex((accuracy) => accuracy >= wanted);
   if (at < 0) return { images: Infinity, low: sizes.at(-1), high: Infinity };
   if (at === 0) return { images: sizes[0], low: sizes[0], high: sizes[0] };
@@ -32,7 +32,7 @@ function leadOf(a, b) {
 }
 
 // The size that is nearest on a logarithmic axis.
-function nearestSize(sizes, images) {
+export function nearestSize(sizes, images) {
   const far = (size) => Math.abs(Math.log(size / images));
   return sizes.reduce((best, size) => (far(size) < far(best) ? size : best));
 }
@@ -40,7 +40,7 @@ function nearestSize(sizes, images) {
 // All that is said of one number of images; `remedy` is the row of a remedy
 // that was measured with as many, or -1. What `needs` says is what a ViT
 // without help needs for the accuracy of that name.
-function readCurves({ sizes, vit, cnn, remedies }, numImages, remedy) {
+export function readCurves({ sizes, vit, cnn, remedies }, numImages, remedy) {
   const at = sizes.indexOf(numImages);
   const curves = { vit: vit.map(summaryOf), cnn: cnn.map(summaryOf) };
   const plain = curves.vit[at];

@@ -1,9 +1,14 @@
 // The curves, as drafts for a width in pixels.
 
-const CURVES = { left: 34, right: 26, top: 26, bottom: 262, height: 306 };
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+import { commas, sentence } from "./core/texts.js";
+import WORDS from "./how_many_images.words.json" with { type: "json" };
+
+export const CURVES = { left: 34, right: 26, top: 26, bottom: 262, height: 306 };
 
 // The places of numbers of images and of percents.
-function curveScales(sizes, width) {
+export function curveScales(sizes, width) {
   const { left, right, top, bottom } = CURVES;
   const [first, last] = [sizes[0], sizes.at(-1)];
   const room = width - left - right;
@@ -79,7 +84,7 @@ function markOf(kind, images, { mean, worst, best }, { x, y }) {
   ];
 }
 
-function curvesPicture(sizes, found, width) {
+export function curvesPicture(sizes, found, width) {
   const scales = curveScales(sizes, width);
   const { x, y } = scales;
   const { curves, plain, cnn, helped, needs } = found;
@@ -106,4 +111,15 @@ function curvesPicture(sizes, found, width) {
     ...markOf("cnn", images, cnn, scales),
     ...(helped ? markOf("vit helped", images, helped, scales) : []),
   ];
+}
+
+// Two digits: a place on a straight line between two points says no more.
+export const roughly = (number) => commas(Number(number.toPrecision(2)));
+
+export function neededText({ images, low, high }) {
+  if (!Number.isFinite(images)) {
+    return sentence(WORDS.moreThan, { images: commas(low) });
+  }
+  return low === high ? sentence(WORDS.atMost, { images: commas(low) })
+    : sentence(WORDS.about, { images: roughly(images) });
 }

@@ -1,114 +1,18 @@
 // Who may attend to whom, and what becomes of it when a detail is wrong.
 
-const WORDS = {
-  label: "Mask editor",
-  settings: "Settings",
-  settingNames: {
-    "decoder": "decoder", "leak": "leak", "dead row": "dead row",
-    "inside out": "inside out",
-  },
-  presets: "Masks to start from",
-  presetNames: {
-    "none": "none", "padding": "padding", "causal": "causal",
-    "causal and padding": "both",
-  },
-  hideRow: "Hide all from “{query}”",
-  showRow: "Show all to “{query}”",
-  query: "query",
-  maskTitle: "Mask: {meaning}",
-  maskLabel: "Mask",
-  cell: "{text}: may {query} attend to {key}",
-  maskHint: "Each row is a query, each column a key. Click or drag over "
-    + "cells; or arrow keys and Space.",
-  convention: "written for",
-  conventions: {
-    "vitedu": "vitedu",
-    "F.scaled_dot_product_attention": "F.scaled_dot_product_attention",
-    "nn.MultiheadAttention": "nn.MultiheadAttention",
-    "additive": "code that adds it to the scores",
-    "integers": "code that fills where it is 0",
-  },
-  meaning: {
-    "vitedu": "True = may attend",
-    "F.scaled_dot_product_attention": "True = may attend",
-    "nn.MultiheadAttention": "True = hidden",
-    "additive": "0 = may attend, −∞ = hidden",
-    "integers": "1 = may attend, 0 = hidden",
-  },
-  handOver: {
-    "vitedu": "give it unchanged to nn.MultiheadAttention",
-    "F.scaled_dot_product_attention":
-      "give it unchanged to nn.MultiheadAttention",
-    "nn.MultiheadAttention":
-      "give it unchanged to F.scaled_dot_product_attention",
-    "additive": "give it unchanged to code that fills where it is 0",
-    "integers": "give it unchanged to code that adds it to the scores",
-  },
-  scoresTitle: "Scores",
-  scoresNote: "How much each query looks for each key.",
-  score: "score of “{query}” for “{key}”",
-  maskedTitle: "What the softmax gets",
-  maskedHint: "The same scores, after the mask.",
-  method: "order of steps",
-  methods: {
-    "fill before softmax": "fill, softmax",
-    "multiply before softmax": "multiply, softmax",
-    "multiply after softmax": "softmax, multiply",
-    "multiply after and renormalise": "softmax, multiply, rescale",
-  },
-  fill: "hidden scores become",
-  fills: {
-    "finfo.min and clear": "min, then cleared",
-    "-inf": "−∞",
-    "finfo.min": "min",
-    "-1e9": "−10⁹",
-  },
-  min: "min",
-  billion: "−10⁹",
-  maskedNotes: {
-    "finfo.min and clear": "As vitedu does it: min is −3.4 × 10³⁸, the "
-      + "smallest float32; after the softmax, hidden weights are set to 0.",
-    "-inf": "The softmax turns −∞ into an exact 0, and a row of nothing but "
-      + "−∞ into 0/0.",
-    "finfo.min": "min is −3.4 × 10³⁸, the smallest float32. The softmax turns "
-      + "it into an exact 0, but a row of nothing else into equal weights.",
-    "-1e9": "The softmax turns −10⁹ into an exact 0, but a row of nothing "
-      + "else into equal weights.",
-    "multiply before softmax": "A hidden score becomes 0, and the softmax "
-      + "still gives it e⁰ = 1 before it divides.",
-    "multiply after softmax": "The softmax gets every score. Hidden weights "
-      + "become 0 after it; the sum of a row still depends on hidden scores.",
-    "multiply after and renormalise": "Each row is divided by what is left of "
-      + "it. That equals filling with −∞, 0/0 in a row without keys included.",
-  },
-  misreadNotes: {
-    "vitedu": "nn.MultiheadAttention takes True for hidden. It fills with −∞ "
-      + "what should be seen.",
-    "F.scaled_dot_product_attention": "nn.MultiheadAttention takes True for "
-      + "hidden. It fills with −∞ what should be seen.",
-    "nn.MultiheadAttention": "It takes True for may attend. What should be "
-      + "seen is hidden, and rows that see nothing become 0.",
-    "additive": "That code takes 0 for hidden. It fills with −10⁹ what "
-      + "should be seen, and lets −∞ stay.",
-    "integers": "Added to the scores, 1 and 0 hide nothing. Visible scores "
-      + "only grow by 1.",
-  },
-  weightsTitle: "Weights",
-  weightsNote: "Blue: weight on visible keys. Red: weight on hidden keys.",
-  sum: "sum",
-  leak: "hidden",
-  percent: "{percent}\u00a0%",
-  seen: "visible",
-  hidden: "hidden",
-  reading: "“{query}” for “{key}”: score {score}, {state}, weight {weight}. "
-    + "The weights of “{query}” sum to {sum}; on hidden keys: {leak}. {all}",
-  noLeak: "No query puts weight on a hidden key.",
-  loudness: "No query puts weight on a hidden key, and yet hidden scores come "
-    + "through: they decide what each row sums to, here {least} at the least.",
-  worst: "Most weight on hidden keys: {leak}, from “{query}”.",
-  broken: "Rows that are NaN: {count}. ",
-  more: "Scores, masked scores, and masks for other libraries",
-};
+import { decodeArray, encodeArray } from "./core/arrays.js";
+import {
+  button, checkbox, noted, panel, range, select, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { fixed, sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./mask_editor.words.json" with { type: "json" };
+import {
+  maskGrid, numberGrid, percent, twoDigits, weightGrid,
+} from "./mask_editor_grids.js";
+import { SMALLEST, presetMask, readings } from "./mask_editor_maths.js";
 
 // What a button sets besides the mask, where it differs from a healthy one.
 const SETTINGS = {
@@ -133,45 +37,11 @@ function settingMask(name, tokens) {
 
 // A tour of the sentence that the editor has where Python gives no other.
 const TOUR_TOKENS = "<bos> I have a cat <pad>";
-const DECODER = "100000110000111000111100111110111110";
-const DEAD_ROW = "100000000000111000111100111110111110";
-const TOUR = [
-  ["A decoder: “have” must not see “a”, the word on its right. That weight "
-    + "is 0, and the row still sums to 1.00.",
-  { ...HEALTHY, mask: DECODER, query: 2, key: 3 }],
-  ["Multiply the scores by the mask instead. A hidden score becomes 0, which "
-    + "is a score like any other: “<bos>” puts 75 % of its weight on words "
-    + "that it must not see.",
-  { ...HEALTHY, ...SETTINGS.leak, mask: DECODER }],
-  ["Multiply the weights after the softmax. Nothing hidden has weight now, "
-    + "but the row of “<bos>” sums to 0.09, and hidden scores decide how "
-    + "much is left.",
-  { ...HEALTHY, method: "multiply after softmax", mask: DECODER, query: 0,
-    key: 0 }],
-  ["Hide everything from “I”, and fill with −10⁹. A softmax over equal "
-    + "scores is even: 0.17 each, and 100 % of it on hidden keys.",
-  { ...HEALTHY, ...SETTINGS["dead row"], mask: DEAD_ROW }],
-  ["Filled with −∞, the same row is 0/0. One NaN in the weights, and a "
-    + "training step later all parameters are NaN.",
-  { ...HEALTHY, fill_value: "-inf", mask: DEAD_ROW, query: 1, key: 1 }],
-  ["The right mask, given to a library that takes True for hidden: “<bos>” "
-    + "sees only what it must not see, 100 %.",
-  { ...HEALTHY, ...SETTINGS["inside out"], mask: DECODER, query: 0, key: 0 }],
-];
 
 const TRAITS = [
   "scores", "mask", "method", "fill_value", "convention", "handed_over",
   "query", "key",
 ];
-
-const twoDigits = (number) =>
-  number === 0 || Number.isNaN(number) ? String(number) : number.toFixed(2);
-
-function percent(share) {
-  if (Number.isNaN(share)) return "NaN";
-  const rounded = share > 0 && share < 0.005 ? "<1" : Math.round(100 * share);
-  return sentence(WORDS.percent, { percent: rounded });
-}
 
 // One digit after the point, unless that would round what Python gave.
 function scoreText(scores) {
@@ -201,7 +71,7 @@ const group = (label, buttons) =>
 function render({ model, el }) {
   const frame = explorer(el, "mask-editor", WORDS.label);
   const tools = makeTools(frame, model, {
-    tour: model.get("tokens").join(" ") === TOUR_TOKENS ? TOUR : [],
+    tour: model.get("tokens").join(" ") === TOUR_TOKENS ? WORDS.tour : [],
   });
   const tokens = model.get("tokens");
   const size = tokens.length;

@@ -70,7 +70,6 @@ class MaskEditor(Explorer):
     """
 
     files = "mask_editor"
-    parts = ("commas", "mask_editor_maths", "mask_editor_grids")
     remembers = (
         "scores",
         "mask",

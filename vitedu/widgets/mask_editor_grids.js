@@ -1,6 +1,10 @@
 // The four matrices of the explorer MaskEditor: words at the rows and the
 // columns, a number in each cell.
 
+import { html, write } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
+import WORDS from "./mask_editor.words.json" with { type: "json" };
+
 const word = (role, text, name = "") =>
   html("div", { role, class: `word ${name}`, title: text, text });
 
@@ -43,7 +47,7 @@ function grid({ label, tokens, makeCell, extra = [] }) {
 }
 
 // A matrix to read. A click on a cell chooses it.
-function numberGrid(label, tokens, choose, extra) {
+export function numberGrid(label, tokens, choose, extra) {
   const made = grid({
     label, tokens, extra,
     makeCell: (index) => html("div", {
@@ -80,7 +84,7 @@ function leakCell() {
   return { root, show };
 }
 
-function weightGrid(tokens, choose) {
+export function weightGrid(tokens, choose) {
   const made = numberGrid(WORDS.weightsTitle, tokens, choose, [
     { head: WORDS.sum, make: sumCell }, { head: WORDS.leak, make: leakCell },
   ]);
@@ -99,7 +103,7 @@ function weightGrid(tokens, choose) {
 
 // The mask, to edit: by click or tap, by a stroke of the mouse, by keyboard.
 // It is one tab stop; `choose` gets a cell, `paint` a cell and its new value.
-function maskGrid(tokens, choose, paint) {
+export function maskGrid(tokens, choose, paint) {
   const size = tokens.length;
   let seen = [];
   let stroke = null; // what a stroke of the mouse paints
@@ -163,3 +167,12 @@ function maskGrid(tokens, choose, paint) {
   }
   return { root, show };
 }
+
+export function percent(share) {
+  if (Number.isNaN(share)) return "NaN";
+  const rounded = share > 0 && share < 0.005 ? "<1" : Math.round(100 * share);
+  return sentence(WORDS.percent, { percent: rounded });
+}
+
+export const twoDigits = (number) =>
+  number === 0 || Number.isNaN(number) ? String(number) : number.toFixed(2);

@@ -1,13 +1,15 @@
 // What the explorer MaskEditor computes. Everything is (query, key), row by
 // row in one array.
 
-const SMALLEST = -3.4028234663852886e38; // finfo.min of float32
+import { softmax } from "./core/numbers.js";
+
+export const SMALLEST = -3.4028234663852886e38; // finfo.min of float32
 const FILLS = {
   "finfo.min and clear": SMALLEST, "-inf": -Infinity, "finfo.min": SMALLEST,
   "-1e9": -1e9,
 };
 
-function presetMask(name, tokens) {
+export function presetMask(name, tokens) {
   return Uint8Array.from({ length: tokens.length ** 2 }, (_, index) => {
     const query = Math.floor(index / tokens.length);
     const key = index % tokens.length;
@@ -73,7 +75,7 @@ function misread(scores, form, convention) {
   return filled((value) => value === 0, "-inf"); // to one with True = hide
 }
 
-function readings({ scores, mask, method, fillValue, convention, handedOver }) {
+export function readings({ scores, mask, method, fillValue, convention, handedOver }) {
   const form = writtenAs(mask, convention);
   const { masked, weights } = handedOver
     ? misread(scores, form, convention)

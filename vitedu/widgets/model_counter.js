@@ -1,82 +1,22 @@
 // Where a Vision Transformer's parameters, operations and memory are.
 
-const WORDS = {
-  label: "Counter: parameters, operations and memory of a ViT",
-  starts: "Settings to start from",
-  pin: "Compare with this",
-  unpin: "Stop comparing",
-  pinned: "{ratio} × {model}",
-  model: "Model",
-  models: {
-    Ti: "ViT-Ti", S: "ViT-S", B: "ViT-B", L: "ViT-L", H: "ViT-H",
-    own: "your own sizes",
-  },
-  patchSize: "Patch",
-  imageSize: "Image",
-  pixels: "{size} px",
-  dModel: "Width h",
-  numLayers: "Blocks",
-  numHeads: "Heads",
-  mlpRatio: "MLP width",
-  ofWidth: "{ratio}h",
-  numClasses: "Classes",
-  noHead: "0 (no head)",
-  batchSize: "Batch",
-  attention: "Attention",
-  written: "written out",
-  fused: "fused",
-  titles: {
-    parameters: "Parameters",
-    flops: "Forward, one image",
-    memory: "Memory in training",
-  },
-  parts: {
-    patch_embed: "patches",
-    cls_token: "class token",
-    pos_embed: "positions",
-    qkv: "q, k, v",
-    proj: "output map",
-    feed_forward: "MLP",
-    norms: "norms",
-    head: "head",
-    attention_projections: "projections",
-    attention_products: "products",
-    parameters: "parameters",
-    gradients: "gradients",
-    adam: "Adam’s two means",
-    images: "images",
-    attention: "attention",
-    attention_maps: "attention maps",
-  },
-  paper: "Table 1 of the ViT paper says {millions} M for {model}; what it "
-    + "counts, it does not say.",
-  noPaper: "To compare with table 1 of the ViT paper, choose ViT-B, L or H "
-    + "and {side}.",
-  flopsNote: "Products: queries with keys, weights with values. A training "
-    + "step on the batch: {training}.",
-  mapsKept: "Below Adam: what the forward pass keeps for the backward pass, "
-    + "{kept}. The attention maps of one block take {maps}.",
-  mapsDropped: "Below Adam: what the forward pass keeps for the backward "
-    + "pass, {kept}. The attention maps of one block would take {maps}.",
-  shareTitle: "Share of the FLOPs in attention’s products",
-  shareNote: "The products grow with the square of the tokens, projections "
-    + "and MLP in proportion to them. Dashed: {factor}h = {crossover} tokens, "
-    + "where the products are half of a block’s work.",
-  tokenAxis: "tokens",
-  pixelAxis: "image side in pixels, patches of {patch}",
-  sharePicture: "An S-shaped curve over the number of tokens. At {tokens} "
-    + "tokens, attention’s products are {share} percent of the FLOPs. Half of "
-    + "a block’s work they are at {crossover} tokens.",
-  reading: "{model} with patches of {patch}: {side} × {side} patches and a "
-    + "class token are {tokens} tokens. {parameters} parameters; {flops} "
-    + "forward for an image, {share} % of it in attention’s products; "
-    + "{memory} to train with a batch of {batch}.",
-  own: "Your model",
-  unevenHeads: "A width of {size} cannot be shared out evenly to {part} heads; "
-    + "{next} can.",
-  unevenPatches: "Patches of {part} pixels do not fill an image side of "
-    + "{size} pixels; they fill {next}.",
-};
+import {
+  button, noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { commas, sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./model_counter.words.json" with { type: "json" };
+import {
+  byteText, flopText, shareCurve, stackedBar,
+} from "./model_counter_charts.js";
+import {
+  FAMILY, HUGE_PATCH, PAPER_MILLIONS, PAPER_SIDE, countModel, faultsOf,
+  nameOf, sumOf,
+} from "./model_counter_maths.js";
 
 // What the buttons set; the last one is the first at a larger size.
 const BASE = {
@@ -91,29 +31,6 @@ const STARTS = {
   "B/8": { ...BASE, patch_size: 8 },
   "B/16 at 1,024 px": { ...BASE, image_size: 1024 },
 };
-
-const ONE = { num_classes: 1000, batch_size: 1, fused: false };
-const TOUR = [
-  ["B/16 has 86,567,656 parameters and needs 35.13 GFLOP for an image. "
-    + "Attention’s products, which grow with the square of the tokens, are "
-    + "4.07 % of it.",
-  { ...STARTS["B/16"], ...ONE }],
-  ["L/32 has many more parameters, 306,535,400, and needs less work, 30.76 "
-    + "GFLOP: with larger patches the image is only 50 tokens.",
-  { ...STARTS["L/32"], ...ONE }],
-  ["Patches of half the side make 785 tokens. The parameters hardly change, "
-    + "86,576,872; the work grows to 156.3 GFLOP.",
-  { ...STARTS["B/8"], ...ONE }],
-  ["An image of 1,024 px is 4,097 tokens, and attention’s products are "
-    + "46.9 % of the work. To train with one such image takes 12.77 GiB.",
-  { ...STARTS["B/16 at 1,024 px"], ...ONE }],
-  ["Fused attention does the same work without keeping its weights, and "
-    + "takes 3.623 GiB.",
-  { ...STARTS["B/16 at 1,024 px"], ...ONE, fused: true }],
-  ["Back to B/16. A batch of 64 images takes 9.659 GiB, and 8.369 GiB of "
-    + "that is what the forward pass keeps for the backward pass.",
-  { ...STARTS["B/16"], ...ONE, batch_size: 64 }],
-];
 
 const TRAITS = {
   dModel: "d_model", numLayers: "num_layers", numHeads: "num_heads",
@@ -261,7 +178,7 @@ function shortName(sizes) {
 
 function render({ model, el }) {
   const frame = explorer(el, "model-counter", WORDS.label);
-  const tools = makeTools(frame, model, { tour: TOUR });
+  const tools = makeTools(frame, model, { tour: WORDS.tour });
   const controls = makeControls(model);
   const starts = settingButtons(model, WORDS.starts, STARTS);
   // Sums and name of the model that the reader compares with, or null.

@@ -38,7 +38,6 @@ class ModelCounter(Explorer):
     """
 
     files = "model_counter"
-    parts = ("commas", "model_counter_maths", "model_counter_charts")
     remembers = (
         "d_model",
         "num_layers",

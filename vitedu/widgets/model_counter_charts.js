@@ -1,6 +1,12 @@
 // The pictures of the explorer ModelCounter: a bar with its table, and the
 // curve of the quadratic share.
 
+import { noted, panel } from "./core/controls.js";
+import { draft, html, renew, svg, write } from "./core/dom.js";
+import { commas, sentence, tidy } from "./core/texts.js";
+import WORDS from "./model_counter.words.json" with { type: "json" };
+import { countFlops, quadraticShare, sumOf } from "./model_counter_maths.js";
+
 // Four significant digits and the prefix of a unit.
 function scaled(number, base, prefixes) {
   let at = 0;
@@ -12,10 +18,10 @@ function scaled(number, base, prefixes) {
   return `${number.toFixed(digits)} ${prefixes[at]}`;
 }
 
-const flopText = (count) => scaled(
+export const flopText = (count) => scaled(
   count, 1000, ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"],
 );
-const byteText = (count) => scaled(
+export const byteText = (count) => scaled(
   count, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"],
 );
 
@@ -30,7 +36,7 @@ function percentText(share) {
 }
 
 // A bar cut into parts, and a row for each of them: name, count, share.
-function stackedBar(kind, parts, format) {
+export function stackedBar(kind, parts, format) {
   const segments = parts.map((part) => html("span", { "data-part": part }));
   const rows = parts.map((part) => {
     const [count, share] = [html("td"), html("td")];
@@ -75,7 +81,7 @@ const PIXEL_TICKS = [4, 16, 64, 256, 1024, 4096, 16384];
 
 // The quadratic share over the number of tokens, on a logarithmic axis. A drag
 // calls `moveTo` with the number of tokens under the pointer.
-function shareCurve(moveTo) {
+export function shareCurve(moveTo) {
   const { left, right, top, bottom, height } = PLOT;
   const root = svg("svg", { role: "img", class: "share", height });
   const floor = height - bottom;

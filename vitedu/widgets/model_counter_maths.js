@@ -6,24 +6,24 @@ const COLOURS = 3;
 
 // Width, blocks, heads; the feed-forward network is four times as wide. The
 // largest comes with patches of its own.
-const HUGE_PATCH = 14;
-const FAMILY = {
+export const HUGE_PATCH = 14;
+export const FAMILY = {
   Ti: [192, 12, 3], S: [384, 12, 6], B: [768, 12, 12],
   L: [1024, 24, 16], H: [1280, 32, 16, HUGE_PATCH],
 };
 // What table 1 of the ViT paper says, in millions.
-const PAPER_MILLIONS = { B: 86, L: 307, H: 632 };
+export const PAPER_MILLIONS = { B: 86, L: 307, H: 632 };
 // The side of the images of its pre-training.
-const PAPER_SIDE = 224;
+export const PAPER_SIDE = 224;
 
-function nameOf({ dModel, numLayers, numHeads, mlpRatio }) {
+export function nameOf({ dModel, numLayers, numHeads, mlpRatio }) {
   const sizes = String([dModel, numLayers, numHeads]);
   const found = Object.keys(FAMILY).find((name) =>
     String(FAMILY[name].slice(0, 3)) === sizes);
   return mlpRatio === 4 && found ? found : "own";
 }
 
-const sumOf = (parts) => Object.values(parts).reduce((a, b) => a + b, 0);
+export const sumOf = (parts) => Object.values(parts).reduce((a, b) => a + b, 0);
 
 const times = (parts, factor) => Object.fromEntries(
   Object.entries(parts).map(([name, count]) => [name, factor * count]),
@@ -46,7 +46,7 @@ function countParameters(sizes, tokens) {
 }
 
 // Forward, for one image; two operations a multiply-add.
-function countFlops(sizes, tokens) {
+export function countFlops(sizes, tokens) {
   const { dModel: h, numLayers: layers, patchSize, numClasses } = sizes;
   return times({
     patch_embed: (tokens - 1) * COLOURS * patchSize ** 2 * h,
@@ -65,7 +65,7 @@ function trainingFlops(forward, batchSize) {
   };
 }
 
-function quadraticShare(flops) {
+export function quadraticShare(flops) {
   return flops.attention_products / sumOf(flops);
 }
 
@@ -87,7 +87,7 @@ function activationBytes(sizes, tokens) {
 
 // What two sizes that do not fit each other are called in WORDS, and the next
 // larger one that would fit.
-function faultsOf({ dModel, numHeads, imageSize, patchSize }) {
+export function faultsOf({ dModel, numHeads, imageSize, patchSize }) {
   const next = (size, part) => part * Math.ceil(size / part);
   return [
     ["unevenHeads", dModel, numHeads], ["unevenPatches", imageSize, patchSize],
@@ -96,7 +96,7 @@ function faultsOf({ dModel, numHeads, imageSize, patchSize }) {
       [fault, { size, part, next: next(size, part) }]);
 }
 
-function countModel(sizes) {
+export function countModel(sizes) {
   const tokens = (sizes.imageSize / sizes.patchSize) ** 2 + 1;
   const parameters = countParameters(sizes, tokens);
   const flops = countFlops(sizes, tokens);

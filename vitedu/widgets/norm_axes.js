@@ -1,69 +1,17 @@
 // Which numbers of a batch a norm averages together.
 
-const WORDS = {
-  label: "Norms: which numbers are averaged together",
-  norm: "Norm",
-  norms: {
-    LayerNorm: "LayerNorm",
-    BatchNorm: "BatchNorm",
-    "whole sample": "whole sample (GroupNorm)",
-  },
-  change: "Change of the chosen number",
-  gridsTitle: "The batch, and what the norm makes of it",
-  gridsNote: "A row is a token, a column a feature; the stronger the colour, "
-    + "the larger the number. Blue cells share one mean and one variance. "
-    + "Triangles mark what the change moves, up or down; the larger, the "
-    + "further.",
-  sample: "sample {sample}",
-  output: "its output",
-  inputPicture: "Numbers of sample {sample}",
-  outputPicture: "Outputs of sample {sample}; triangles mark those that change.",
-  cell: "sample {sample}, token {token}, feature {feature}: {value}",
-  groupTitle: "The blue cells",
-  groups: {
-    LayerNorm: "the features of one token",
-    BatchNorm: "one feature of all tokens, in all samples",
-    "whole sample": "all features of all tokens of one sample",
-  },
-  shared: "numbers",
-  mean: "mean",
-  variance: "variance",
-  before: "was {value}",
-  changesTitle: "Outputs that change",
-  changesNote: "how many, and the largest change in each place",
-  changed: "changed",
-  ofAll: "of {all}",
-  ownToken: "this token",
-  otherTokens: "other tokens",
-  otherSamples: "other samples",
-  reading: "Sample {sample}, token {token}, feature {feature} changes by "
-    + "{change}. With {norm}, {changed} of {all} outputs change, by at most "
-    + "{ownToken} in this token, {otherTokens} in other tokens of this "
-    + "sample, {otherSamples} in other samples.",
-  look: "Sample {sample}, token {token}, feature {feature}: {value} becomes "
-    + "{output}. It shares its mean, {mean}, and variance, {variance}, with "
-    + "{others} other numbers.",
-};
+import { decodeArray } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./norm_axes.words.json" with { type: "json" };
+import { normGrids } from "./norm_axes_grids.js";
+import { compare, readBatch } from "./norm_axes_maths.js";
 
 // It speaks of one batch: the ink of four digits.
 const TOURED = { samples: 4, tokens: 6, features: 8, ink: 896 };
-const HERE = { sample: 0, token: 2, feature: 3, change: 16 };
-const TOUR = [
-  ["One number grows by 16. BatchNorm averages a feature over all tokens of "
-    + "all samples, so 24 of 192 outputs change, even in other samples, "
-    + "where nothing has happened.",
-  { ...HERE, norm: "BatchNorm" }],
-  ["LayerNorm averages the features of one token. Its 8 outputs change, by "
-    + "up to 1.88, and no other token hears of it.",
-  { ...HERE, norm: "LayerNorm" }],
-  ["Averaged over a whole sample, 48 outputs change: other tokens do, by up "
-    + "to 0.177, other samples do not.",
-  { ...HERE, norm: "whole sample" }],
-  ["BatchNorm again, in a feature that was 0 everywhere. The variance was 0 "
-    + "and is 10.2 now. What one number does depends on who else is in the "
-    + "batch.",
-  { ...HERE, norm: "BatchNorm", feature: 0 }],
-];
 
 const TRAITS = ["norm", "sample", "token", "feature", "change"];
 
@@ -100,7 +48,7 @@ function render({ model, el }) {
   const ink = values.reduce((sum, value) => sum + value, 0);
   const isToured = Object.entries(TOURED).every(([name, wanted]) =>
     (name === "ink" ? ink : batch[name]) === wanted);
-  const tools = makeTools(frame, model, { tour: isToured ? TOUR : [] });
+  const tools = makeTools(frame, model, { tour: isToured ? WORDS.tour : [] });
   // The cell under the mouse; Python does not hear of it.
   let under = null;
   const group = tiles(

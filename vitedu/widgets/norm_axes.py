@@ -43,7 +43,6 @@ class NormAxes(Explorer):
     """
 
     files = "norm_axes"
-    parts = ("choosing", "norm_axes_maths", "norm_axes_grids")
     remembers = ("norm", "sample", "token", "feature", "change")
 
     batch = Array("sample token feature")

@@ -1,6 +1,12 @@
 // The cells of the explorer NormAxes: a grid for each sample, and one for its
 // output.
 
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, put, svg } from "./core/dom.js";
+import { sentence, tidy } from "./core/texts.js";
+import WORDS from "./norm_axes.words.json" with { type: "json" };
+import { CHANGED_ABOVE } from "./norm_axes_maths.js";
+
 // Where an output has its fullest colour.
 const FULL_OUTPUT = 2.5;
 const FAINTEST = 0.06;
@@ -53,7 +59,7 @@ function strength(value, low, high) {
   return FAINTEST + (STRONGEST - FAINTEST) * share;
 }
 
-function normGrids(batch, { pick, look }) {
+export function normGrids(batch, { pick, look }) {
   const { samples, tokens, features, values } = batch;
   const low = Math.min(...values);
   const size = tokens * features;

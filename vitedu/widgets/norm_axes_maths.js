@@ -2,9 +2,9 @@
 // the flat index `at`.
 
 const EPS = 1e-5;
-const CHANGED_ABOVE = 1e-6;
+export const CHANGED_ABOVE = 1e-6;
 
-function readBatch({ data, shape: [samples, tokens, features] }) {
+export function readBatch({ data, shape: [samples, tokens, features] }) {
   const values = Float64Array.from(data);
   const span = values.reduce((most, v) => Math.max(most, v), -Infinity)
     - values.reduce((least, v) => Math.min(least, v), Infinity);
@@ -47,7 +47,7 @@ function normalise(values, groups) {
 }
 
 // What a norm makes of the batch, with one cell changed and without.
-function compare(batch, norm, cell, change) {
+export function compare(batch, norm, cell, change) {
   const groups = groupsOf(batch, norm);
   const edited = batch.values.slice();
   edited[cell] += change;

@@ -1,7 +1,7 @@
 // Numbers in Chinese and in English, as vitedu/data/numerals.py writes them.
 
 const DIGITS = "零一二三四五六七八九";
-const MEANINGS = Object.fromEntries([
+export const MEANINGS = Object.fromEntries([
   ...[...DIGITS].map((sign, digit) => [sign, String(digit)]),
   ["十", "10"], ["百", "100"], ["千", "1,000"], ["万", "10,000"],
 ]);
@@ -10,7 +10,7 @@ const ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven",
   "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"];
 const TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy",
   "eighty", "ninety"];
-const LARGEST = 99_999_999;
+export const LARGEST = 99_999_999;
 
 // A 零 stands for the zeros before a digit, unless the number begins there.
 function fourDigits(group, follows) {
@@ -27,7 +27,7 @@ function fourDigits(group, follows) {
   return text;
 }
 
-function chineseNumeral(number) {
+export function chineseNumeral(number) {
   if (number === 0) return DIGITS[0];
   const [high, low] = [Math.floor(number / 10_000), number % 10_000];
   let text = high ? `${fourDigits(high, false)}万` : "";
@@ -36,7 +36,7 @@ function chineseNumeral(number) {
 }
 
 // The number that a text writes as above, or undefined.
-function numberOf(text) {
+export function numberOf(text) {
   const values = { 十: 10, 百: 100, 千: 1000 };
   let [sum, group, digit] = [0, 0, 0];
   for (const sign of text) {
@@ -56,7 +56,7 @@ function numberOf(text) {
 }
 
 // A list: "twenty-one" is two words.
-function englishWords(number) {
+export function englishWords(number) {
   if (number < 20) return [ONES[number]];
   if (number < 100) {
     const ones = number % 10;

@@ -1,61 +1,21 @@
 // A stage of a network that is open: a strip of steps leads to it, its numbers
 // are squares, and one of them is worked out.
 
-const NORM = {
-  title: "norm", formula: "y = γ (z − mean) / √(variance + ε) + β",
-  text: "Each token by itself gets the mean 0 and the spread 1; then each "
-    + "number gets a learned factor and a learned shift.",
-  worked: "{gain} · ({x} − {mean}) / √({variance} + {eps}) + {shift}",
-};
-// What is said of stages that are alike in every network.
-const ALIKE = {
-  norm: NORM,
-  last: {
-    ...NORM, title: "Norm", text: "One last normalisation, after all blocks.",
-  },
-  scores: {
-    title: "scores", formula: "s_{ij} = q_i · k_j / √d",
-    text: "How well the query of a row fits the key of a column.",
-  },
-  softmax: {
-    title: "softmax", formula: "a_{ij} = e^{s_{ij}} / Σ_m e^{s_{im}}",
-    text: "Scores become weights. Each row adds up to 1.",
-    worked: "e^{{x}} / {total}",
-  },
-  mix: { title: "mix", formula: "h_i = Σ_j a_{ij} v_j" },
-  projection: {
-    title: "project",
-    text: "All heads, side by side, go through one more linear map.",
-  },
-  hidden: {
-    title: "widen",
-    text: "The feed-forward network takes each token alone, and makes it "
-      + "wider.",
-  },
-  gelu: {
-    title: "GELU", formula: "g = u Φ(u)",
-    text: "Each number is multiplied by the share of a normal distribution "
-      + "that lies below it.",
-    worked: "{x} · {share}",
-  },
-  narrowed: {
-    title: "narrow", formula: "f_i = W_2 g_i + b_2",
-    text: "A second linear map brings the token back to its width.",
-  },
-  chances: {
-    formula: "p_n = e^{l_n} / Σ_m e^{l_m}", worked: "e^{{x}} / {total}",
-  },
-};
+import { choosable, inLine, markChosen } from "./core/choosing.js";
+import { noted, panel, range, titled } from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+import { sentence, tidy } from "./core/texts.js";
+import { rowOf } from "./matrices.js";
+import STAGE from "./opened_stage.words.json" with { type: "json" };
 
-const OPENED = {
-  axes: ["Row", "Column"],
-  place: "{row}, {column}",
-  shape: "{rows} × {columns}",
-  computes: "in vitedu/{file}",
-  all: "All numbers of this row",
-  more: "… {count} more …",
-  says: "{title}, {place}: {value}.",
-};
+// The words of stages. What is said of one that is alike in every network is
+// said in opened_stage.words.json.
+export function stagesOf(words) {
+  return Object.fromEntries(Object.entries(words).map(([stage, own]) =>
+    [stage, { ...STAGE.alike[own.like], ...own }]));
+}
+
 // Of a sum of products: with how many it is written out, and how many are
 // written otherwise, besides the last.
 const FEW = { terms: 4, shown: 2 };
@@ -100,7 +60,7 @@ function workedText(words, { terms, factor, bias, numbers, words: kind }) {
   const left = few ? terms : terms.slice(0, FEW.shown);
   const sum = [
     ...left.map(product),
-    ...(few ? [] : [sentence(OPENED.more, {
+    ...(few ? [] : [sentence(STAGE.opened.more, {
       count: terms.length - FEW.shown - 1,
     }), product(terms.at(-1))]),
     ...(bias === undefined ? [] : [said(bias)]),
@@ -110,7 +70,7 @@ function workedText(words, { terms, factor, bias, numbers, words: kind }) {
 
 // A matrix as squares whose area is the size of a number; those of negative
 // numbers are pale. What is hidden, -Infinity, is left out.
-function signedSquares({ data: all, rows, columns }) {
+export function signedSquares({ data: all, rows, columns }) {
   const data = all.map((number) => (Number.isFinite(number) ? number : 0));
   let most = 0;
   for (const number of data) most = Math.max(most, Math.abs(number));
@@ -125,7 +85,9 @@ function signedSquares({ data: all, rows, columns }) {
 
 // As `weightSquares`, without the places that hold nothing, from a corner on.
 // A full square takes the share `full` of its place.
-function filled(weights, columns, { x = 0, y = 0, cell = 1, full = 0.94 } = {}) {
+export function filled(
+  weights, columns, { x = 0, y = 0, cell = 1, full = 0.94 } = {},
+) {
   let path = "";
   weights.forEach((weight, i) => {
     if (weight < 1e-3) return;
@@ -140,7 +102,7 @@ function filled(weights, columns, { x = 0, y = 0, cell = 1, full = 0.94 } = {}) 
 
 // Steps in a line of which one is open; each has a `title`, and may have a
 // `picture` above it.
-function stepStrip(label, steps, pick) {
+export function stepStrip(label, steps, pick) {
   const marks = steps.map(({ title, picture }) => html("div", {
     class: picture ? "step" : "step in-block", role: "radio",
   }, ...(picture ? [picture] : []), html("span", { text: title })));
@@ -154,7 +116,7 @@ function stepStrip(label, steps, pick) {
 }
 
 // `choose` gets {row, column} of the number that the reader picks.
-function stagePanel(choose) {
+export function stagePanel(choose) {
   const title = titled("");
   const text = noted("");
   const grid = html("div", { class: "numbers", onclick: (event) => {
@@ -173,11 +135,11 @@ function stagePanel(choose) {
   let shown = { rows: 1, columns: 1 };
   let nameOf = [String, String];
   const sliders = ["row", "column"].map((name, axis) => range({
-    label: OPENED.axes[axis], min: 1, max: 2, value: 1,
+    label: STAGE.opened.axes[axis], min: 1, max: 2, value: 1,
     format: (at) => nameOf[axis](at - 1),
     onInput: (at) => choose({ [name]: at - 1 }),
   }));
-  const details = html("details", {}, html("summary", { text: OPENED.all }),
+  const details = html("details", {}, html("summary", { text: STAGE.opened.all }),
     list);
   const root = panel("of-stage", title, text,
     html("div", { class: "opened" },
@@ -193,7 +155,7 @@ function stagePanel(choose) {
   }) {
     shown = matrix;
     nameOf = names;
-    write(title, `${words.title}: ${sentence(OPENED.shape, matrix)}${of}`);
+    write(title, `${words.title}: ${sentence(STAGE.opened.shape, matrix)}${of}`);
     write(text, words.text);
     root.style.setProperty("--hue", `var(--c-${hue ?? "text"})`);
     const high = Math.min(40, 224 / matrix.rows);
@@ -213,16 +175,16 @@ function stagePanel(choose) {
       sliders[i].set(at + 1);
     });
     renew(formula, formulaNodes(words.formula));
-    const there = sentence(OPENED.place,
+    const there = sentence(STAGE.opened.place,
       { row: names[0](row), column: names[1](column) });
     write(place, there);
     renew(worked, [...formulaNodes(workedText(words, made)),
       draft("strong", { text: ` = ${tidy(value)}` })]);
     write(code, line);
-    write(source, sentence(OPENED.computes, { file }));
+    write(source, sentence(STAGE.opened.computes, { file }));
     write(list, Array.from(rowOf(matrix, row), (number) =>
       tidy(number, 2)).join(", "));
-    return sentence(OPENED.says, {
+    return sentence(STAGE.opened.says, {
       title: words.title, place: there, value: tidy(value),
     });
   }

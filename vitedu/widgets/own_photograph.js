@@ -1,48 +1,17 @@
 // A Vision Transformer looks at the reader's own photograph, in the page.
 
-const WORDS = {
-  label: "Your own photograph, seen by a Vision Transformer",
-  about: "A Vision Transformer with 22 million parameters runs in your "
-    + "browser. Your photograph stays on this machine: the page loads the "
-    + "network once, and after that it neither asks for anything nor sends "
-    + "anything.",
-  absent: "The network is not part of this build.",
-  start: "Try your own photograph (loads 22 MB once)",
-  choose: "Choose a photograph",
-  take: "Take one",
-  drop: "You can also drop one here, or paste one. Its centre square is used.",
-  loading: "Loading the network: {percent} %",
-  opening: "Starting the network",
-  decoding: "Reading the photograph",
-  seeing: "{grid} × {grid} patches: layer {done} of {layers}",
-  cancel: "Cancel",
-  cancelled: "Cancelled.",
-  notLoaded: "The network could not be loaded ({message}).",
-  notSeen: "This file could not be used ({message}). Use a photograph as JPEG, "
-    + "PNG or WebP.",
-  layer: "Layer",
-  head: "Head",
-  ofAll: "{number} of {all}",
-  titles: {
-    photograph: "Your photograph",
-    colours: "Layer {layer} in three colours",
-    similarity: "How alike to the framed patch",
-    attention: "Where head {head} looks from it",
-  },
-  notes: {
-    photograph: "Point at a patch with the mouse, a finger or the arrow keys.",
-    colours: "The first three principal components of the patches as red, "
-      + "green and blue.",
-    similarity: "Cosines of patches after layer {layer}: 1 is light, {low} is "
-      + "black.",
-    attention: "The lightest patch gets {most} of the weight, the class token "
-      + "{token}.",
-  },
-  picker: "Patch, moved by the arrow keys",
-  patch: "The patch in row {row}, column {column} of {grid} × {grid}. After "
-    + "layer {layer}, {alike} of the {others} others have a cosine above 0.5 "
-    + "with it. Of what head {head} gives to patches, half lies on {half}.",
-};
+import { button, noted, panel, range, titled } from "./core/controls.js";
+import { fill, html, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { sentence, tidy } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./own_photograph.words.json" with { type: "json" };
+import {
+  canLoad, loadNetwork, readHeader, startWorker,
+} from "./own_photograph_loading.js";
+import {
+  halfOf, lightness, newestOnly, picture,
+} from "./own_photograph_pictures.js";
 
 const PICTURES = ["photograph", "colours", "similarity", "attention"];
 const KEYS = {

@@ -36,7 +36,6 @@ class OwnPhotograph(Explorer):
     """
 
     files = "own_photograph"
-    parts = ("own_photograph_loading", "own_photograph_pictures")
     remembers = ("layer", "head")
 
     network = traitlets.Unicode().tag(sync=True)

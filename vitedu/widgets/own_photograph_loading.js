@@ -6,14 +6,14 @@ function rootOfSite() {
   return document.documentElement.dataset.content_root;
 }
 
-function canLoad(model) {
+export function canLoad(model) {
   const inNotebook = globalThis.viteduWidgetState === undefined;
   return model.get("network") && (inNotebook || rootOfSite() !== undefined);
 }
 
 // Resolves to the bytes of the file that the build wrote, or that a running
 // kernel sends. `onProgress` is told the share that is there.
-function loadNetwork(model, signal, onProgress) {
+export function loadNetwork(model, signal, onProgress) {
   if (rootOfSite() === undefined) return fromKernel(model, signal);
   const address = `${rootOfSite()}_static/networks/${model.get("network")}`;
   return location.protocol === "file:"
@@ -87,7 +87,7 @@ function loadScript(address) {
 }
 
 // In a notebook.
-function fromKernel(model, signal) {
+export function fromKernel(model, signal) {
   return new Promise((done, failed) => {
     function onMessage({ network }, [bytes]) {
       if (!network) return;
@@ -104,7 +104,7 @@ function fromKernel(model, signal) {
 }
 
 // The header of a file that `pack_network` wrote, and where arrays begin.
-function readHeader(file) {
+export function readHeader(file) {
   const { buffer, byteOffset } = file;
   const length = new DataView(buffer, byteOffset).getUint32(0, true);
   const text = new TextDecoder().decode(file.subarray(4, 4 + length));
@@ -120,7 +120,7 @@ function bytesOf(file, { arrays, start }, name) {
 
 // The worker whose script is in the file, and a way to call its methods; see
 // own_photograph_worker.js.
-function startWorker(file, header, onProgress) {
+export function startWorker(file, header, onProgress) {
   const blob = new Blob(
     [bytesOf(file, header, "worker")], { type: "text/javascript" });
   const address = URL.createObjectURL(blob);

@@ -1,6 +1,8 @@
 // A Vision Transformer that runs on one photograph and remembers what it
 // computed: of every layer the tokens, the queries and the keys.
 
+import { plainKernel } from "./own_photograph_plain.js";
+
 // Where everything is, from `base` on: the arrays of the file, what is kept of
 // each grid, and room to compute in.
 function layOut(header, grids, base) {
@@ -70,7 +72,7 @@ async function findKernel(file, header, layOutFrom, kinds) {
 }
 
 // `file` is what `pack_network` wrote, `header` what `readHeader` found in it.
-async function makeNetwork(
+export async function makeNetwork(
   file, header, grids, kinds = ["relaxed", "simd", "plain"],
 ) {
   const { config, arrays, start } = header;
@@ -227,7 +229,7 @@ async function makeNetwork(
   };
 }
 
-function dot(a, i, b, j, length) {
+export function dot(a, i, b, j, length) {
   let sum = 0;
   for (let n = 0; n < length; n += 1) sum += a[i + n] * b[j + n];
   return sum;

@@ -1,5 +1,7 @@
 // Pictures of a grid of patches, over which a reader points at one.
 
+import { html } from "./core/dom.js";
+
 // From dark to light, even to the eye; stops of the colour map "magma".
 const LIGHTNESS = [
   [0, 0, 4], [59, 15, 112], [140, 41, 129], [222, 73, 104], [254, 159, 109],
@@ -7,7 +9,7 @@ const LIGHTNESS = [
 ];
 
 // The colour of a share in [0, 1].
-function lightness(share) {
+export function lightness(share) {
   const at = Math.min(1, Math.max(0, share)) * (LIGHTNESS.length - 1);
   const below = Math.min(Math.floor(at), LIGHTNESS.length - 2);
   return LIGHTNESS[below].map((from, i) =>
@@ -17,7 +19,7 @@ function lightness(share) {
 // A square picture and the frame around the patch that is looked at.
 // `pointing` hears of {look: place or null} and of {pick: place}, a place being
 // [down, across] in shares of the side.
-function picture(name, pointing) {
+export function picture(name, pointing) {
   const canvas = html("canvas", { width: 1, height: 1 });
   const frame = html("div", { class: "frame", hidden: "" });
   const root = html("div", { class: `picture ${name}` }, canvas, frame);
@@ -55,7 +57,7 @@ function picture(name, pointing) {
 }
 
 // How many of the weights, the largest first, make up half of their sum.
-function halfOf(weights) {
+export function halfOf(weights) {
   const sorted = Float64Array.from(weights).sort().reverse();
   const half = sorted.reduce((sum, weight) => sum + weight, 0) / 2;
   let sum = 0;
@@ -64,7 +66,7 @@ function halfOf(weights) {
 
 // Calls `work`, which returns a promise, with what was asked last, and with
 // what was asked before only if there was time.
-function newestOnly(work) {
+export function newestOnly(work) {
   let next;
   let busy = false;
   return async function ask(...given) {

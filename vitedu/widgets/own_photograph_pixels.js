@@ -1,9 +1,11 @@
 // From a photograph to what a network reads, as `preprocess` of
 // vitedu.data.photographs does it, and from tokens to colours.
 
+import { dot } from "./own_photograph_network.js";
+
 // The centre square of a picture in red, green, blue and alpha, (row, column,
 // 4) from 0 to 255: pixels in [0, 1], (3, side, side).
-function centreSquare({ data, width, height }, side) {
+export function centreSquare({ data, width, height }, side) {
   const shorter = Math.min(width, height);
   const [columns, rows] = [width, height].map((length) => {
     const resized = Math.floor(length * side / shorter);
@@ -76,7 +78,7 @@ function halfToEven(x) {
 }
 
 // Pixels in [0, 1] as a network wants them.
-function normalised(square, { mean, std }) {
+export function normalised(square, { mean, std }) {
   const each = square.length / 3;
   return square.map((value, i) => {
     const channel = Math.floor(i / each);
@@ -87,7 +89,7 @@ function normalised(square, { mean, std }) {
 // The first principal components of rows, (row, width): (row, 3), the largest
 // first. Each is turned so that few rows stand out with large numbers rather
 // than with small ones.
-function principalComponents(rows, width, most = 3) {
+export function principalComponents(rows, width, most = 3) {
   const count = rows.length / width;
   const centred = centre(rows, width);
   const covariance = products(centred, width);
@@ -152,7 +154,7 @@ function leadingVectors(matrix, width, most) {
 
 // Columns of numbers as shares of 0 to 255: the hundredth part at each end is
 // cut off.
-function asColours(scores, most = 3) {
+export function asColours(scores, most = 3) {
   const colours = new Uint8ClampedArray(scores.length);
   for (let n = 0; n < most; n += 1) {
     const column = scores.filter((_, i) => i % most === n);

@@ -1,7 +1,7 @@
 // The arithmetic of vit_kernel/vit.c in JavaScript, for a browser without
 // WebAssembly's vectors. Addresses are bytes of `buffer`, as there.
 
-function plainKernel(buffer) {
+export function plainKernel(buffer) {
   const bytes = new Int8Array(buffer);
   const at = new Float32Array(buffer);
   const panel = new Float32Array(8 * 4096);

@@ -1,6 +1,11 @@
 // What runs beside the page: it holds the network, takes a photograph and
 // answers questions about it.
 
+import { makeNetwork } from "./own_photograph_network.js";
+import {
+  asColours, centreSquare, normalised, principalComponents,
+} from "./own_photograph_pixels.js";
+
 // A picture as pixels, (row, column, 4). Transparent is laid on white; one of
 // more than 16 million pixels is scaled down first.
 function pixelsOf(picture) {

@@ -1,108 +1,19 @@
 // A photograph, cut into patches and laid out as a sequence.
 
-const WORDS = {
-  label: "Patches: a photograph becomes a sequence",
-  size: "Patch size",
-  pixels: "{size} × {size}",
-  order: "Order inside a patch",
-  orders: {
-    "c p1 p2": "c p1 p2: by colour",
-    "p1 p2 c": "p1 p2 c: by pixel",
-  },
-  cut: "Cut",
-  cuts: {
-    patches: "(rows p1) (cols p2): patches",
-    swapped: "(p1 rows) (p2 cols): swapped",
-    reshape: "reshape alone",
-  },
-  channels: ["red", "green", "blue"],
-  initials: ["R", "G", "B"],
-  photographTitle: "Photograph: {rows} × {columns} patches",
-  photographNotes: {
-    patches: "The outlined square is patch {patch}. Choose another with the "
-      + "mouse, a finger or the arrow keys. Rows, columns and patches count "
-      + "from 0.",
-    swapped: "Yellow: the {pixels} pixels that patch {patch} is made of. "
-      + "Outlined: the square that it is taken for.",
-    reshape: "Yellow: the {pixels} pixels that patch {patch} is made of. "
-      + "Outlined: the square that it is taken for.",
-  },
-  group: "Patches",
-  patch: "patch {patch}: row {row}, column {column}",
-  enlargedTitle: "Patch {patch}, enlarged",
-  enlargedNotes: {
-    "c p1 p2": "The row has the pixels in the order of the line: once for "
-      + "each colour. Point at a pixel to find its three numbers.",
-    "p1 p2 c": "The row has the pixels in the order of the line, each with "
-      + "its three colours. Point at a pixel to find its three numbers.",
-  },
-  enlargedReshaped: "The row's thirds, shown as red, green and blue. Point "
-    + "at a pixel to see where its three numbers come from.",
-  enlargedPicture: "Patch {patch}; its pixel in row {p1}, column {p2} is "
-    + "outlined.",
-  rowTitle: "Its row: {values} numbers",
-  rowNotes: {
-    "c p1 p2": "The reds of all pixels come first, then the greens, then the "
-      + "blues. The marks show the three numbers of the outlined pixel.",
-    "p1 p2 c": "The red, the green and the blue of a pixel stand side by "
-      + "side. The marks show the three numbers of the outlined pixel.",
-  },
-  reshapeNotes: {
-    "c p1 p2": "Memory holds the {whole} as (colour, line, pixel), and the "
-      + "row is a piece of it. Its thirds are taken for red, green and blue. The marks "
-      + "show what is taken for the colours of the outlined pixel.",
-    "p1 p2 c": "Memory holds the {whole} as (line, pixel, colour), and the "
-      + "row is a piece of it. The marks show the three numbers of the outlined "
-      + "pixel.",
-  },
-  whole: "photograph",
-  crop: "crop",
-  cropped: "The photograph was first cropped to {high} × {wide} and copied; "
-    + "a reshape of the whole one would be an error. ",
-  rowPicture: "The row of patch {patch}; the pixel's numbers are marked.",
-  place: "Number in the row",
-  ofAll: "{place}, of 0 to {last}",
-  allTitle: "The sequence: {patches} rows of {values} numbers",
-  allNote: "Each line is a patch, patch 0 at the top; dark is 0, white 255. "
-    + "Choose a line with the mouse or a finger.",
-  allPicture: "All rows below each other; the row of patch {patch} is "
-    + "outlined.",
-  reading: "{rows} × {columns} = {patches} patches of {size} × {size} × 3 "
-    + "= {values} numbers. ",
-  right: "Patch {patch} is row {row}, column {column}. Its number {place} is "
-    + "{channel} of its pixel in row {p1}, column {p2}: {value}.",
-  wrong: "Patch {patch} is taken for row {row}, column {column}, its number "
-    + "{place} for {believed} of the pixel there in row {p1}, column {p2}. "
-    + "It is {channel} of the photograph's pixel in row {pixelRow}, column "
-    + "{pixelColumn}: {value}.",
-  left: " {size} does not divide {height} × {width}: the last {down} of "
-    + "{height} pixel rows and the last {right} of {width} pixel columns are "
-    + "in no patch.",
-};
+import { decodeArray } from "./core/arrays.js";
+import { noted, panel, range, select, titled } from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./patch_cutter.words.json" with { type: "json" };
+import { channelsOf, cutUp } from "./patch_cutter_maths.js";
+import {
+  allRows, enlarged, patchRow, photograph,
+} from "./patch_cutter_pictures.js";
 
 // It speaks of places, and so of any photograph of this side.
 const TOURED = 224;
-const TOUR = [
-  ["A reshape alone makes 49 rows of 3072 numbers, which is the right shape. "
-    + "But they are strips, not squares. Number 0 of row 24 is taken for red "
-    + "and is green, of the pixel in row 105, column 32.",
-  { patch_size: 32, patch: 24, place: 0, cut: "reshape" }],
-  ["Swap rows and p1, and the shape is right once more. Each row now holds "
-    + "every 7th pixel of the whole photograph: row 24 begins with the one "
-    + "in row 3, column 3.",
-  { patch_size: 32, patch: 24, place: 0, cut: "swapped" }],
-  ["Cut as it should be, patch 24 is the square in row 3, column 3 of the "
-    + "grid, and its 3072 numbers are its own.",
-  { patch_size: 32, patch: 24, place: 0, cut: "patches" }],
-  ["Half the side makes four times as many patches, 196, each with a quarter "
-    + "of the numbers, 768. Every pixel is still there, once.",
-  { patch_size: 16, patch: 105, place: 0, cut: "patches" }],
-  ["By pixel instead of by colour, the same 768 numbers stand in another "
-    + "order. A network can learn with either one, but not with both.",
-  {
-    patch_size: 16, patch: 105, place: 0, cut: "patches", order: "p1 p2 c",
-  }],
-];
 
 const TRAITS = ["patch_size", "order", "cut", "patch", "place"];
 const TILES = 12;
@@ -138,7 +49,7 @@ function render({ model, el }) {
   const frame = explorer(el, "patch-cutter", WORDS.label);
   const isToured = height === TOURED && width === TOURED
     && [16, 32].every((size) => sizes.includes(size));
-  const tools = makeTools(frame, model, { tour: isToured ? TOUR : [] });
+  const tools = makeTools(frame, model, { tour: isToured ? WORDS.tour : [] });
   // The place in the row that the mouse is at; Python does not hear of it.
   let under = null;
   let grid;

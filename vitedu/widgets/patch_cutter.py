@@ -49,7 +49,6 @@ class PatchCutter(Explorer):
     """
 
     files = "patch_cutter"
-    parts = ("choosing", "patch_cutter_maths", "patch_cutter_pictures")
     remembers = ("patch_size", "order", "cut", "patch", "place")
 
     image = Array("height width 3", dtype="uint8")

@@ -1,7 +1,7 @@
 // Which number of the photograph stands where in the sequence of its patches.
 // A number of the photograph, (row, column, channel), has a flat index.
 
-const CHANNELS = 3;
+export const CHANNELS = 3;
 
 // How far apart rows, columns and channels stand in a picture that is flattened
 // in an order.
@@ -31,7 +31,7 @@ function listLine(found, to, apart, channelsApart, line, columns) {
 
 // `sources` holds, for each number of the sequence, its index in the
 // photograph. It lies in `memory`, which has room for all of the photograph.
-function cutUp({ height, width }, { size, order, cut }, memory) {
+export function cutUp({ height, width }, { size, order, cut }, memory) {
   const [rows, columns] = [height, width].map((s) => Math.floor(s / size));
   const [high, wide] = [rows * size, columns * size];
   const values = CHANNELS * size * size;
@@ -79,7 +79,7 @@ function cutUp({ height, width }, { size, order, cut }, memory) {
 }
 
 // The channels of numbers of the photograph.
-function channelsOf(places) {
+export function channelsOf(places) {
   const found = new Uint8Array(places.length);
   for (let n = 0; n < found.length; n += 1) found[n] = places[n] % CHANNELS;
   return found;

@@ -1,6 +1,12 @@
 // The pictures of the explorer PatchCutter: the photograph, a patch enlarged,
 // the row of a patch, all rows.
 
+import { choosable, markChosen } from "./core/choosing.js";
+import { fill, html, svg } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
+import WORDS from "./patch_cutter.words.json" with { type: "json" };
+import { CHANNELS } from "./patch_cutter_maths.js";
+
 // A picture is not drawn with more columns than that; numbers that fall
 // together are averaged.
 const MOST_COLUMNS = 1024;
@@ -136,7 +142,7 @@ function edged(tag, name) {
   };
 }
 
-function photograph({ data, width, height }, pick) {
+export function photograph({ data, width, height }, pick) {
   const canvas = html("canvas", { class: "pixels" });
   const lines = edged("path", "lines");
   const outline = edged("rect", "outline");
@@ -228,7 +234,7 @@ function photograph({ data, width, height }, pick) {
   return { root, setGrid, update, dispose: () => clearTimeout(making) };
 }
 
-function enlarged({ look, pick }) {
+export function enlarged({ look, pick }) {
   const canvas = html("canvas", { class: "pixels" });
   const way = edged("path", "way");
   const pixel = edged("rect", "pixel");
@@ -268,7 +274,7 @@ function enlarged({ look, pick }) {
   return { root, setPatch, update };
 }
 
-function patchRow({ look, pick }) {
+export function patchRow({ look, pick }) {
   const canvas = html("canvas");
   const ticks = [0, 1, 2].map(() => edged("path", "tick"));
   const { root, drawing } = layers(
@@ -300,7 +306,7 @@ function patchRow({ look, pick }) {
   return { root, setNumbers, update };
 }
 
-function allRows(pick) {
+export function allRows(pick) {
   const canvas = html("canvas");
   const line = edged("rect", "line");
   const { root, drawing } = layers("sheet", canvas, ...line.strokes);

@@ -1,55 +1,19 @@
 // Positions as sines and cosines, and what they say about offsets.
 
-const WORDS = {
-  label: "Positional encoding explorer",
-  starts: "Settings to start from",
-  more: "more: formula, width, base, length, and all pairs of positions",
-  formula: "formula",
-  formulas: {
-    "paper": "paper: exponent 2i/d",
-    "wrong exponent": "wrong exponent (2i+1)/d",
-    "rescaled": "rescaled: j/N × 200",
-  },
-  dModel: "d_model",
-  base: "base",
-  length: "positions N",
-  position: "position p",
-  other: "position q",
-  together: "p and q move together",
-  hint: "Drag p and q in the table. Page Up doubles the base.",
-  tableTitle: "The table of encodings",
-  stagePicture: "The encoding table, and under it the dot products of the "
-    + "encodings of p and of q with those of all positions.",
-  component: "component",
-  curvesTitle: "Dot product with p and with q",
-  places: "position x",
-  curvesNote: "Dashed: the dot product of each position with itself, its "
-    + "squared norm. {norms}.",
-  squaredNorms: {
-    same: "It is {low} everywhere",
-    apart: "It lies between {low} and {high}",
-  },
-  offsetTitle: "Dot product over the offset",
-  offset: "offset, in either direction",
-  offsetNote: "Lines: pairs with p or q. Shaded: all pairs. Dashed: the "
-    + "paper's formula.",
-  clocksTitle: "Pairs as clock hands",
-  clocksNote: "Sine to the right, cosine upwards. λ: how many positions a "
-    + "full turn takes.",
-  pair: "pair {pair}",
-  wavelength: "λ {wavelength}",
-  reading: "Offset {offset}: dot product {dot}; {others}. {norms}.",
-  moved: " With one token more in the sentence, the encoding of p moves by "
-    + "{moved}.",
-  allPairs: {
-    same: "every pair this far apart has the same",
-    apart: "pairs this far apart have {low} to {high}",
-  },
-  bothNorms: {
-    same: "p and q both have the norm {low}",
-    apart: "p has the norm {low}, q {high}",
-  },
-};
+import {
+  checkbox, noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { fixed, sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./positional_encoding.words.json" with { type: "json" };
+import {
+  clocks, colourKey, offsetChart, stage,
+} from "./positional_encoding_charts.js";
+import { makeTable, readings } from "./positional_encoding_maths.js";
 
 // What the buttons set: the paper's table, and three that fail.
 const STARTS = {
@@ -58,29 +22,6 @@ const STARTS = {
   "stopped clock": { formula: "paper", d_model: 4, base: 100_000 },
   misprint: { formula: "wrong exponent", d_model: 64, base: 10_000 },
 };
-
-const PAPER = { ...STARTS.paper, length: 100 };
-const TOUR = [
-  ["Positions 20 and 50 lie 30 apart. Their encodings have the dot product "
-    + "17.07.",
-  { ...PAPER, position: 20, other: 50 }],
-  ["Move both by the same step. All clocks have turned, and the dot product "
-    + "is 17.07 again: it depends on the offset alone.",
-  { ...PAPER, position: 40, other: 70 }],
-  ["Neighbours are nearly alike: 30.92, where a position with itself has "
-    + "32.00.",
-  { ...PAPER, position: 20, other: 21 }],
-  ["Two clocks only, and both come round soon. Positions 19 apart look "
-    + "alike once more: 1.95 of at most 2.00.",
-  { ...PAPER, ...STARTS["two clocks"], position: 0, other: 19 }],
-  ["With a larger base the second clock nearly stops. The first one alone "
-    + "cannot tell positions 44 apart: 1.99 of at most 2.00.",
-  { ...PAPER, ...STARTS["stopped clock"], position: 0, other: 44 }],
-  ["A common misprint gives sine and cosine different speeds. Position 20 "
-    + "has the norm 5.74, position 50 has 5.42, and pairs 30 apart have "
-    + "anything from 15.14 to 22.17.",
-  { ...PAPER, ...STARTS.misprint, position: 20, other: 50 }],
-];
 
 const TRAITS = [
   "d_model", "base", "length", "position", "other", "formula", "together",
@@ -94,7 +35,7 @@ function saidOf({ same, apart }, first, second) {
 
 function render({ model, el }) {
   const frame = explorer(el, "positional-encoding", WORDS.label);
-  const tools = makeTools(frame, model, { tour: TOUR });
+  const tools = makeTools(frame, model, { tour: WORDS.tour });
   const choose = (name) => (value) => setTraits(model, { [name]: value });
 
   // Moves p or q; if they move together, only as far as both stay inside.

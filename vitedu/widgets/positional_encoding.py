@@ -33,11 +33,6 @@ class PositionalEncoding(Explorer):
     """
 
     files = "positional_encoding"
-    parts = (
-        "commas",
-        "positional_encoding_maths",
-        "positional_encoding_charts",
-    )
     remembers = (
         "d_model",
         "base",

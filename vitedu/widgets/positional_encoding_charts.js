@@ -1,6 +1,11 @@
 // The pictures of the explorer PositionalEncoding. The table and the curves
 // under it share one axis of positions.
 
+import { draft, fill, html, renew, svg } from "./core/dom.js";
+import { sentence, tidy } from "./core/texts.js";
+import WORDS from "./positional_encoding.words.json" with { type: "json" };
+import { RESCALED_TO, pairsToShow } from "./positional_encoding_maths.js";
+
 const LEFT = 40;
 const RIGHT = 14;
 const TABLE_TOP = 30;
@@ -37,7 +42,7 @@ function paint(canvas, columns) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-function colourKey() {
+export function colourKey() {
   const bar = html("canvas", { class: "key-bar", "aria-hidden": "true" });
   paint(bar, Array.from({ length: 101 }, (_, x) => [x / 50 - 1]));
   return html(
@@ -121,7 +126,7 @@ function marker(name, x, cell, tagAt) {
 
 // The table with the curves under it. `onDrag(trait, position)` is called
 // while the reader drags the marker that was nearest.
-function stage(onDrag) {
+export function stage(onDrag) {
   const canvas = html("canvas", { class: "table" });
   const picture = svg("svg", {
     role: "img", "aria-label": WORDS.stagePicture,
@@ -211,7 +216,7 @@ const OFFSET_HEIGHT = 150;
 
 // The dot product over the offset: of all pairs of positions, of the pairs
 // that p is in, and of those that q is in.
-function offsetChart() {
+export function offsetChart() {
   const picture = svg("svg", {
     role: "img", "aria-label": WORDS.offsetTitle,
     height: OFFSET_HEIGHT + AXIS + 4,
@@ -284,7 +289,7 @@ function clock(pair, table, p, q) {
   );
 }
 
-function clocks() {
+export function clocks() {
   const root = html("div", { class: "clocks" });
   function show(table, p, q) {
     renew(root, pairsToShow(table.dModel, 8)

@@ -1,6 +1,6 @@
 // The numbers of the explorer PositionalEncoding.
 
-const RESCALED_TO = 200;
+export const RESCALED_TO = 200;
 
 // By how much a step of one turns each component.
 function frequencies(dModel, base, formula) {
@@ -33,7 +33,7 @@ function dot(a, b) {
 }
 
 // Everything that does not depend on the two positions.
-function makeTable({ dModel, base, length, formula }) {
+export function makeTable({ dModel, base, length, formula }) {
   const frequency = frequencies(dModel, base, formula);
   const row = (j, tokens) => encode(placeOf(j, tokens, formula), frequency);
   const rows = Array.from({ length }, (_, j) => row(j, length));
@@ -74,7 +74,7 @@ function paperProducts(dModel, base, length) {
   );
 }
 
-function readings(table, p, q) {
+export function readings(table, p, q) {
   const { rows, norms, smallest, largest, moved } = table;
   const withAll = (own) => Float64Array.from(rows, (row) => dot(own, row));
   return {
@@ -87,7 +87,7 @@ function readings(table, p, q) {
 }
 
 // Up to `most` pairs of components, the fastest and the slowest among them.
-function pairsToShow(dModel, most) {
+export function pairsToShow(dModel, most) {
   const pairs = dModel / 2;
   const count = Math.min(pairs, most);
   return Array.from({ length: count }, (_, i) =>

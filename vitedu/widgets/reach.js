@@ -1,78 +1,49 @@
 // Which inputs can reach an output, through which layers, at what price.
 
-const WORDS = {
-  label: "How far layers reach",
-  kind: "Kind of layer",
-  kinds: {
-    convolution: "windows", "dilated convolution": "windows with gaps",
-    recurrent: "recurrent", attention: "attention",
-  },
-  num_tokens: "Tokens",
-  window: "Tokens in a window",
-  num_layers: "Layers",
-  place: "Output",
-  d_model: "d_model",
-  title: "What reaches the output",
-  note: "Inputs are below, outputs above. Filled dots reach the ringed "
-    + "output; the thick line comes from the farthest. Tap a column to ring "
-    + "its output.",
-  table: "The four kinds compared",
-  head: {
-    kind: "layer", sees: "sees", path: "path", steps: "steps",
-    operations: "operations",
-  },
-  tableNote: "Sees: tokens that reach the output after these layers. Path: "
-    + "from token 1 to the output, in steps of the state or in layers. Steps: "
-    + "those that wait for one another, in a layer. Operations: in millions, "
-    + "in a layer, without projections.",
-  reading: "After {layers}, output {place} depends on {sees} of {tokens} "
-    + "tokens{range}. {first} A layer takes {operations} million operations.",
-  range: ", {from} to {to}",
-  layers: ["{layers} layer", "{layers} layers"],
-  out: "Token 1 is out of reach: it would take {path} layers.",
-  near: "Token 1 is the output's own.",
-  reaches: {
-    attention: "Token 1 is one move away.",
-    recurrent: "Token 1 is {path} moves away, one after the other.",
-    other: "Token 1 is within reach, since {path} layers are enough.",
-  },
-};
-
-const TOUR = [
-  ["Four layers with windows of 3 let output 25 see 9 tokens, 17 to 25. What "
-    + "was said before that cannot change it, however long one trains.",
-  {}],
-  ["Wider windows of 7 reach all 25 tokens, and a layer takes 1.43 million "
-    + "operations.",
-  { window: 7 }],
-  ["Windows of 3 with gaps get as far with 3 layers, for the 0.614 million "
-    + "operations of the narrow ones.",
-  { kind: "dilated convolution", num_layers: 3 }],
-  ["A recurrent network needs one layer only. But its 24 moves must follow "
-    + "one another.",
-  { kind: "recurrent", num_layers: 1 }],
-  ["Attention reaches all 25 tokens in 1 layer. So short a sequence costs "
-    + "it 0.160 million operations, less than any other.",
-  { kind: "attention", num_layers: 1 }],
-  ["With 64 tokens of width 16 it is the dearest of all, at 0.262 million. "
-    + "Pairs grow with the square of the length.",
-  { kind: "attention", num_layers: 1, num_tokens: 64, d_model: 16 }],
-];
-
-const REACH_TRAITS =
-  ["kind", "num_tokens", "window", "num_layers", "place", "d_model"];
+import { choice, defineExplorer, slider } from "./core/explorer.js";
+import { noted, panel, titled } from "./core/controls.js";
+import { numberTable } from "./core/number_table.js";
+import { sentence, tidy } from "./core/texts.js";
+import WORDS from "./reach.words.json" with { type: "json" };
+import { REACH_KINDS, reachNumbers, reachOf } from "./reach_maths.js";
+import { REACH_SIZE, reachPicture, tokenAt } from "./reach_picture.js";
 
 const millions = (operations) => tidy(operations / 1e6);
 
+function compute({ kind, num_tokens: tokens, window, num_layers: layers,
+  place, d_model: width }) {
+  const stack = { kind, tokens, window, layers, width,
+    place: Math.min(place, tokens) - 1 };
+  const [reach, numbers] = [reachOf(stack), reachNumbers(stack)];
+  return {
+    stack, reach, numbers, published: {
+      kind, numTokens: tokens, window, numLayers: layers, dModel: width,
+      place: stack.place + 1, reached: reach.sees[0].map(Number), ...numbers,
+    },
+  };
+}
+
+function say({ stack: { kind, place, layers, tokens }, reach, numbers }) {
+  const from = reach.sees[0].indexOf(true) + 1;
+  const to = reach.sees[0].lastIndexOf(true) + 1;
+  const first = !reach.sees[0][0] ? WORDS.out
+    : place === 0 ? WORDS.near : WORDS.reaches[kind] ?? WORDS.reaches.other;
+  return { reading: sentence(WORDS.sentence, {
+    layers: sentence(WORDS.layers[Number(layers > 1)], { layers }),
+    place: place + 1, sees: numbers.sees, tokens,
+    range: from < to ? sentence(WORDS.range, { from, to }) : "",
+    first: sentence(first, numbers), operations: millions(numbers.operations),
+  }) };
+}
+
 // A row for each kind; that of the picture is marked.
 function kindsTable() {
-  const columns = Object.keys(WORDS.head).slice(1);
+  const { head, title, note } = WORDS.table;
+  const columns = Object.keys(head).slice(1);
   const table = numberTable({
-    caption: WORDS.table, head: Object.values(WORDS.head),
-    rows: Object.fromEntries(REACH_KINDS.map((kind) =>
-      [kind, WORDS.kinds[kind]])),
+    caption: title, head: Object.values(head), rows: WORDS.options.kind,
   });
-  function update(stack) {
+  function show({ stack }) {
     for (const kind of REACH_KINDS) {
       const found = reachNumbers({ ...stack, kind });
       table.update(kind, columns.map((name) =>
@@ -80,98 +51,27 @@ function kindsTable() {
       kind === stack.kind);
     }
   }
-  return { root: table.root, update };
+  return { show, root: panel("of-table", titled(title), table.root,
+    noted(note)) };
 }
 
-function reachSentence(stack, reach, found) {
-  const { kind, place, layers } = stack;
-  const from = reach.sees[0].indexOf(true) + 1;
-  const to = reach.sees[0].lastIndexOf(true) + 1;
-  const first = !reach.sees[0][0] ? WORDS.out
-    : place === 0 ? WORDS.near : WORDS.reaches[kind] ?? WORDS.reaches.other;
-  return sentence(WORDS.reading, {
-    layers: sentence(WORDS.layers[Number(layers > 1)], { layers }),
-    place: place + 1, sees: found.sees, tokens: stack.tokens,
-    range: from < to ? sentence(WORDS.range, { from, to }) : "",
-    first: sentence(first, found), operations: millions(found.operations),
-  });
-}
-
-function render({ model, el }) {
-  const frame = explorer(el, "reach", WORDS.label);
-  const tools = makeTools(frame, model, { tour: TOUR });
-  const set = (name) => (value) => setTraits(model, { [name]: value });
-  const schema = model.get("_schema");
-  const slider = (name, more = {}) => range({
-    label: WORDS[name], min: schema[name].low, max: schema[name].high,
-    value: model.get(name), format: String, onInput: set(name), ...more,
-  });
-  const kind = select({
-    label: WORDS.kind, options: Object.entries(WORDS.kinds),
-    value: model.get("kind"), onInput: set("kind"),
-  });
-  const sliders = {
-    num_layers: slider("num_layers"), window: slider("window"),
-    num_tokens: slider("num_tokens"), place: slider("place"),
-    d_model: slider("d_model", { log: true, step: 16 }),
-  };
-  const picture = svg("svg", {
-    role: "img", height: REACH_SIZE.height, "aria-label": WORDS.title,
-    onpointerdown: (event) => {
-      const { x } = picture.getBoundingClientRect();
-      set("place")(1 + tokenAt(
-        event.clientX - x, widths.of(place), model.get("num_tokens")));
+export default defineExplorer("reach", {
+  words: WORDS,
+  controls: {
+    kind: choice(), num_layers: slider(), window: slider(),
+    num_tokens: slider(), d_model: slider({ log: true, step: 16 }),
+    place: slider({ most: (settings) => settings.num_tokens }),
+  },
+  compute, say,
+  pictures: {
+    stack: {
+      height: REACH_SIZE.height,
+      draw: ({ stack, reach }, width) => reachPicture(stack, reach, width),
+      tap: (x, width, { stack }) =>
+        ({ place: 1 + tokenAt(x, width, stack.tokens) }),
     },
-  });
-  const place = html("div", { class: "picture" }, picture);
-  const table = kindsTable();
-
-  function stackNow() {
-    const tokens = model.get("num_tokens");
-    return {
-      kind: model.get("kind"), tokens, window: model.get("window"),
-      layers: model.get("num_layers"), width: model.get("d_model"),
-      place: Math.min(model.get("place"), tokens) - 1,
-    };
-  }
-  function update({ speak = true } = {}) {
-    const stack = stackNow();
-    kind.set(stack.kind);
-    for (const [name, one] of Object.entries(sliders)) {
-      if (name === "place") one.setMax(stack.tokens);
-      one.set(name === "place" ? stack.place + 1 : model.get(name));
-    }
-    const reach = reachOf(stack);
-    const width = widths.of(place);
-    put(picture, "viewBox", `0 0 ${width} ${REACH_SIZE.height}`);
-    renew(picture, reachPicture(stack, reach, width));
-    table.update(stack);
-    const found = reachNumbers(stack);
-    const said = reachSentence(stack, reach, found);
-    put(picture, "aria-label", `${WORDS.title}. ${said}`);
-    frame.read(said, { speak });
-    frame.publish({
-      kind: stack.kind, numTokens: stack.tokens, window: stack.window,
-      numLayers: stack.layers, place: stack.place + 1, dModel: stack.width,
-      reached: reach.sees[0].map(Number), ...found,
-    });
-  }
-
-  frame.root.append(
-    html("div", { class: "vitedu-controls" }, kind.root,
-      sliders.num_layers.root, sliders.window.root),
-    panel("of-picture", titled(WORDS.title), place, noted(WORDS.note)),
-    html("div", { class: "vitedu-controls" }, sliders.num_tokens.root,
-      sliders.place.root, sliders.d_model.root),
-    ...frame.reading,
-    panel("of-table", titled(WORDS.table), table.root, noted(WORDS.tableNote)),
-    ...tools.foot,
-  );
-  const widths = followWidths([place], () => update({ speak: false }));
-  update({ speak: false });
-  return followTraits(
-    model, REACH_TRAITS, update, widths.dispose, tools.dispose, frame.dispose,
-  );
-}
-
-export default { render };
+  },
+  parts: { table: kindsTable },
+  layout: [["kind", "num_layers", "window"], "stack",
+    ["num_tokens", "place", "d_model"], "reading", "table"],
+});

@@ -28,7 +28,6 @@ class Reach(Explorer):
     """
 
     files = "reach"
-    parts = ("number_table", "reach_maths", "reach_picture")
     remembers = (
         "kind",
         "num_tokens",

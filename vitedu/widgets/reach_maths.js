@@ -1,7 +1,7 @@
 // What vitedu/analysis/complexity.py counts, and which tokens a stack of
 // layers lets through. Tokens and layers count from 0.
 
-const REACH_KINDS =
+export const REACH_KINDS =
   ["recurrent", "convolution", "dilated convolution", "attention"];
 
 function layerOperations(kind, tokens, width, window) {
@@ -47,7 +47,7 @@ function sourcesOf({ kind, tokens, window }, layer, to) {
 // Of each layer, 0 for the inputs, which of its tokens the output at `place`
 // depends on; the links between them, as [from, to]; and a way with the fewest
 // steps to the side from the first of the inputs that reach it.
-function reachOf(stack) {
+export function reachOf(stack) {
   const { tokens, layers, place } = stack;
   const steps = Array.from({ length: layers + 1 }, () =>
     Array.from({ length: tokens }, () => Infinity));
@@ -77,7 +77,7 @@ function reachOf(stack) {
   return { sees, links, way, moves: steps[0][first] };
 }
 
-function reachNumbers({ kind, tokens, window, layers, place, width }) {
+export function reachNumbers({ kind, tokens, window, layers, place, width }) {
   return {
     sees: kind === "attention" ? tokens
       : Math.min(place + 1, fieldOf(kind, layers, window)),

@@ -1,19 +1,22 @@
 // The stack of layers, as drafts for a width in pixels.
 
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+
 // As high with one layer as with many: nothing below jumps.
-const REACH_SIZE = { side: 8, top: 12, bottom: 252, height: 282 };
+export const REACH_SIZE = { side: 8, top: 12, bottom: 252, height: 282 };
 
 function reachStep(width, tokens) {
   return (width - 2 * REACH_SIZE.side) / tokens;
 }
 
 // The token below a point, counted from 0.
-function tokenAt(x, width, tokens) {
+export function tokenAt(x, width, tokens) {
   const token = Math.floor((x - REACH_SIZE.side) / reachStep(width, tokens));
   return Math.max(0, Math.min(tokens - 1, token));
 }
 
-function reachPicture(stack, reach, width) {
+export function reachPicture(stack, reach, width) {
   const { kind, tokens, layers, place } = stack;
   const step = reachStep(width, tokens);
   const x = (token) => hundredths(REACH_SIZE.side + (token + 0.5) * step);

@@ -1,63 +1,23 @@
 // A small encoder that is trained in the page to say letters in reverse.
 
-const WORDS = {
-  label: "An encoder learns, in this page, to reverse letters",
-  starts: "Settings to start from",
-  play: "Train",
-  pause: "Pause",
-  once: "One step",
-  again: "From scratch",
-  newSeed: "New seed",
-  other: "Other sequence",
-  positions: "Positions",
-  withPositions: "added",
-  noPositions: "left out",
-  scaled: "Scores",
-  withScale: "÷ √head_dim",
-  noScale: "as they are",
-  heads: "Heads",
-  rate: "Learning rate",
-  speed: "Speed",
-  slow: "normal",
-  fast: "fast",
-  curveTitle: "Loss",
-  curveNote: "Mean cross-entropy in nats of each training batch, by step. "
-    + "Grey: the runs before.",
-  back: "Look back to step",
-  runNames: {
-    positions: "no positions", scaled: "no root", num_heads: "{value} heads",
-    learning_rate: "rate {value}", seed: "seed {value}",
-  },
-  curvePicture: "Loss by step, now {loss} at step {step}. Dashed lines: "
-    + "guessing, ln 8 = 2.08; letters known but not their order, {limit}.",
-  chance: "guessing: ln 8",
-  limit: "letters known, not their order",
-  mapsTitle: "Where each place looks",
-  mapsNote: "A row is the place that answers, a column a letter it reads, "
-    + "the area of a square the weight. Frames: the mirrored letter. "
-    + "Percent: the weight there, on average over new sequences.",
-  head: "head {head}",
-  share: "{share} %",
-  mapPicture: "Attention map of head {head}. On average, {share} percent of "
-    + "the weight is on the mirrored letter.",
-  answerTitle: "A new sequence, and the answer",
-  answerNote: "The bar under a letter says how sure the network is.",
-  tableTitle: "What the network reads, what is wanted, what it says",
-  reads: "reads",
-  should: "wanted",
-  says: "says",
-  wrong: " (wrong)",
-  step: "steps",
-  right: "letters right",
-  limitRight: "without their order: about {right} %",
-  ofSteps: "of at most {most}",
-  reading: "Step {step}: loss {loss} on {count} new sequences, {right} % of "
-    + "their letters right. Head {head} has {share} % of its weight on the "
-    + "mirrored letters.",
-  half: "Step {step}: half of the letters are right.",
-  most: "Step {step}: 95 % of the letters are right.",
-  end: "Step {step}: the training ends here.",
-};
+import {
+  button, noted, panel, range, select, settingButtons, titled,
+} from "./core/controls.js";
+import { html, write } from "./core/dom.js";
+import {
+  explorer, followTraits, followWidths, setTraits,
+} from "./core/frame.js";
+import { whileSeen } from "./core/frames.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./reverse_trainer.words.json" with { type: "json" };
+import {
+  letterTable, lossCurve, mirrorMap, percent,
+} from "./reverse_trainer_charts.js";
+import { BATCH } from "./reverse_trainer_layers.js";
+import {
+  MAX_STEPS, TEST_BATCHES, WITHOUT_ORDER, largestOf, makeTrainer,
+} from "./reverse_trainer_maths.js";
 
 const TRAITS = ["positions", "scaled", "num_heads", "learning_rate", "seed"];
 // What the buttons set: a run that learns, and three that tell why.
@@ -70,21 +30,8 @@ const STARTS = {
   "fast": { ...HEALTHY, learning_rate: 0.01 },
   "too fast": { ...HEALTHY, learning_rate: 0.1 },
 };
-const TOUR = [
-  ["Press Train. The loss starts above the upper dashed line, which is "
-    + "guessing: ln 8. Wait until the letters under the bars are right.",
-  STARTS.default],
-  ["Positions are left out. Press Train again: without the order no more than "
-    + "about {right} % of the letters come right, however long one trains.",
-  STARTS["no positions"]],
-  ["With a learning rate of 0.01 it takes fewer steps. The grey curves are "
-    + "the runs before; see which one falls first.", STARTS.fast],
-  ["With a learning rate of 0.1 each step goes too far. See what the curve "
-    + "does, and whether the letters come right.", STARTS["too fast"]],
-  ["With 4 heads, each has a map. Train, and see how many of them find the "
-    + "mirrored letter.", { ...HEALTHY, num_heads: 4 }],
-].map(([words, settings]) =>
-  [sentence(words, { right: percent(WITHOUT_ORDER.right) }), settings]);
+const TOUR = WORDS.tour.map(([words, settings, part]) =>
+  [sentence(words, { right: percent(WITHOUT_ORDER.right) }), settings, part]);
 // Runs that are kept to be compared with, and the fewest steps of one: a
 // slider on its way starts many runs that are not worth keeping.
 const KEPT_RUNS = 3;

@@ -35,12 +35,6 @@ class ReverseTrainer(Explorer):
     """
 
     files = "reverse_trainer"
-    parts = (
-        "frames",
-        "reverse_trainer_layers",
-        "reverse_trainer_maths",
-        "reverse_trainer_charts",
-    )
     remembers = ("positions", "scaled", "num_heads", "learning_rate", "seed")
 
     positions = Flag(True)

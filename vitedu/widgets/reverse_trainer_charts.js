@@ -1,8 +1,16 @@
 // The pictures of the explorer ReverseTrainer: its curve, its maps, its
 // letters.
 
+import { inRows } from "./core/arrays.js";
+import { draft, html, renew, svg, write } from "./core/dom.js";
+import { weightSquares } from "./core/drawing.js";
+import { sentence } from "./core/texts.js";
+import WORDS from "./reverse_trainer.words.json" with { type: "json" };
+import { LENGTH } from "./reverse_trainer_layers.js";
+import { SYMBOLS, WITHOUT_ORDER } from "./reverse_trainer_maths.js";
+
 const letterOf = (id) => String.fromCharCode(97 + id);
-const percent = (share) => Math.round(100 * share);
+export const percent = (share) => Math.round(100 * share);
 
 const CURVE = {
   left: 34, right: 10, top: 8, bottom: 24, height: 210, most: 3,
@@ -12,7 +20,7 @@ const POINTS = 250;
 const STEP_TICKS = [[200, 50], [500, 100], [1000, 250], [2000, 500]];
 
 // The losses of a run, of runs before, and two lines to compare with.
-function lossCurve() {
+export function lossCurve() {
   const { left, right, top, bottom, height, most } = CURVE;
   const picture = svg("svg", { role: "img", height });
   let drawn = "";
@@ -105,7 +113,7 @@ function lossCurve() {
 }
 
 // A map: the area of a square is the weight; the frame is the mirrored letter.
-function mirrorMap(head) {
+export function mirrorMap(head) {
   const squares = svg("path", { class: "squares" });
   const places = [...Array(LENGTH).keys()];
   const letters = (at) => places.map((place) => svg("text", {
@@ -148,7 +156,7 @@ function mirrorMap(head) {
 }
 
 // What the network reads, what it should say, what it says and how surely.
-function letterTable() {
+export function letterTable() {
   const row = (name) => {
     const cells = Array.from({ length: LENGTH }, () => html("td"));
     const line = html("tr", { class: name },

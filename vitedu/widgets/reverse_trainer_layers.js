@@ -3,14 +3,14 @@
 // double precision, which is also faster here: JavaScript computes in it, so
 // that nothing has to be converted.
 
-const LENGTH = 10;
-const BATCH = 16;
-const D_MODEL = 32;
+export const LENGTH = 10;
+export const BATCH = 16;
+export const D_MODEL = 32;
 const EPS = 1e-6;
 
 // A matrix is a view into numbers: entry (i, j) of it stands at
 // start + i * down + j * right. To transpose is to exchange the two steps.
-function matrix(data, rows, columns, start = 0, down = columns, right = 1) {
+export function matrix(data, rows, columns, start = 0, down = columns, right = 1) {
   return { data, rows, columns, start, down, right };
 }
 
@@ -55,7 +55,7 @@ function addProduct(out, a, b, factor = 1) {
 }
 
 // Numbers with their gradients, (rows, columns).
-function tensor(rows, columns) {
+export function tensor(rows, columns) {
   const zeros = () =>
     matrix(new Float64Array(rows * columns), rows, columns);
   return { value: zeros(), grad: zeros() };
@@ -65,7 +65,7 @@ function tensor(rows, columns) {
 // `backward` adds to the gradients of what it reads.
 
 // y = x W' + b, with W (out, in) as PyTorch keeps it.
-function linear(x, { weight, bias }, y) {
+export function linear(x, { weight, bias }, y) {
   const turned = transposed(weight.value);
   const turnedGrad = transposed(y.grad);
   const { rows, columns } = y.value;
@@ -87,7 +87,7 @@ function linear(x, { weight, bias }, y) {
 }
 
 // y = weight * (x - mean) / sqrt(variance + EPS) + bias, token by token.
-function layerNorm(x, { weight, bias }, y) {
+export function layerNorm(x, { weight, bias }, y) {
   const { rows, columns } = x.value;
   const [from, to] = [x.value.data, y.value.data];
   const [fromGrad, toGrad] = [x.grad.data, y.grad.data];
@@ -137,7 +137,7 @@ function layerNorm(x, { weight, bias }, y) {
   };
 }
 
-function relu(x, y) {
+export function relu(x, y) {
   const [from, to] = [x.value.data, y.value.data];
   const [fromGrad, toGrad] = [x.grad.data, y.grad.data];
   return {
@@ -153,7 +153,7 @@ function relu(x, y) {
 }
 
 // y = x + branch.
-function residual(x, branch, y) {
+export function residual(x, branch, y) {
   return {
     forward() {
       const [a, b, sum] = [x.value.data, branch.value.data, y.value.data];
@@ -170,7 +170,7 @@ function residual(x, branch, y) {
 }
 
 // What a letter is, plus where it stands (unless `places` is null).
-function embedding(ids, { weight }, places, y) {
+export function embedding(ids, { weight }, places, y) {
   const width = y.value.columns;
   const [table, tableGrad] = [weight.value.data, weight.grad.data];
   const [to, toGrad] = [y.value.data, y.grad.data];
@@ -194,7 +194,7 @@ function embedding(ids, { weight }, places, y) {
 }
 
 // In place, row by row of a full matrix.
-function softmaxRows({ data, start, rows, columns }) {
+export function softmaxRows({ data, start, rows, columns }) {
   for (let i = 0; i < rows; i++) {
     const from = start + i * columns;
     let largest = -Infinity, total = 0;
@@ -225,7 +225,7 @@ function softmaxRowsBackward({ data, start, rows, columns }, grads) {
 
 // y = softmax(scale q k') v for each sequence and head; q, k, v stand side by
 // side in x. Also returns the weights, (sequence, head, query, key).
-function attention(x, numHeads, scale, y) {
+export function attention(x, numHeads, scale, y) {
   const headDim = D_MODEL / numHeads;
   const weights = tensor(BATCH * numHeads * LENGTH, LENGTH);
   const parts = [];

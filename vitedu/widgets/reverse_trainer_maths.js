@@ -2,18 +2,24 @@
 // one block reads LENGTH letters and says, at each place, the letter at the
 // mirrored place.
 
-const SYMBOLS = 8;
+import { normalNumbers, uniformNumbers } from "./core/numbers.js";
+import {
+  BATCH, D_MODEL, LENGTH, attention, embedding, layerNorm, linear, matrix,
+  relu, residual, softmaxRows, tensor,
+} from "./reverse_trainer_layers.js";
+
+export const SYMBOLS = 8;
 const TOKENS = BATCH * LENGTH;
 const D_FF = 64;
 const BASE = 10_000;
 // Sequences that it is tested on, in batches.
-const TEST_BATCHES = 4;
-const MAX_STEPS = 2000;
+export const TEST_BATCHES = 4;
+export const MAX_STEPS = 2000;
 const WARM_UP = 50;
 // What one can reach, on average, who knows the letters of a sequence but not
 // their order: the letter to say is one of the nine others, each as likely as
 // it is frequent.
-const WITHOUT_ORDER = { loss: 1.6133, right: 0.3118 };
+export const WITHOUT_ORDER = { loss: 1.6133, right: 0.3118 };
 const [BETA_1, BETA_2, ADAM_EPS] = [0.9, 0.999, 1e-8];
 
 // Names, shapes and their order as in `vitedu`.
@@ -169,7 +175,7 @@ function makeAdam({ values, grads }) {
   };
 }
 
-function largestOf(numbers, start, count) {
+export function largestOf(numbers, start, count) {
   let best = start;
   for (let i = start; i < start + count; i++) {
     if (numbers[i] > numbers[best]) best = i;
@@ -179,7 +185,7 @@ function largestOf(numbers, start, count) {
 
 // A run. Weights, test sequences and training sequences come from the seed,
 // in this order; every training batch is new.
-function makeTrainer(settings) {
+export function makeTrainer(settings) {
   const { numHeads, seed } = settings;
   const uniform = uniformNumbers(seed);
   const network = makeNetwork(settings, normalNumbers(seed, uniform));

@@ -1,56 +1,22 @@
 // A ring all-reduce, round by round, beside one process that collects.
 
-const WORDS = {
-  label: "A sum for everybody, in a ring",
-  num_processes: "Processes",
-  step: "Round",
-  rounds: "{step} of {rounds}",
-  back: "Previous round",
-  forward: "Next round",
-  ring: "In a ring",
-  ringNote: "A row is what a process holds, a column a chunk of the gradient. "
-    + "A bit of colour says whose numbers are in the sum. Dashed: just sent "
-    + "on. Outlined: just received.",
-  collect: "All to process 0 and back",
-  collectNote: "A row is the whole gradient of a process. A round takes "
-    + "{count} times as long as one of the ring: whole gradients travel.",
-  chunk: "c{place}",
-  process: "P{rank}",
-  sent: "Sent so far, in gradients",
-  limit: "The line marks 2({count} − 1)/{count} = {limit} gradients.",
-  start: "Each process holds its own gradient, and nobody has sent anything.",
-  reduce: "Rounds 1 to {half} add up: each process hands a chunk to the next, "
-    + "which adds its own.",
-  spread: "Rounds {next} to {rounds} hand the finished sums around.",
-  finished: "Each process now has {finished} of {count} sums.",
-  none: "No sum is finished yet.",
-  reading: "In the ring each process has sent {share} gradients. The other "
-    + "way, process 0 has sent {rootSent} and received {rootGot}, in {count} "
-    + "times the time.",
-};
-
-const TOUR = [
-  ["Four processes, and after 3 rounds each has one finished sum. Each has "
-    + "sent 0.75 gradients.",
-  {}],
-  ["It begins with the first chunk: in round 1 each hands one on, and the "
-    + "next adds its own number.",
-  { step: 1 }],
-  ["After all 6 rounds everybody has all sums, for 1.5 gradients each. The "
-    + "process that collects has sent 3 and received 3.",
-  { step: 6 }],
-  ["Eight processes need 14 rounds. Nobody has sent more than 1.75 "
-    + "gradients; the one that collects has sent 7.",
-  { num_processes: 8, step: 14 }],
-  ["Two processes send 1 gradient each, in the ring.",
-    { num_processes: 2, step: 2 }],
-];
+import { decodeArray, inRows } from "./core/arrays.js";
+import { button, noted, panel, range, titled } from "./core/controls.js";
+import { html, put, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import WORDS from "./ring.words.json" with { type: "json" };
+import {
+  collectAfter, finishedChunks, ringAfter, roundsOf,
+} from "./ring_maths.js";
+import { collectRows, ringRows, sentRows, tidyShare } from "./ring_panels.js";
 
 const RING_TRAITS = ["num_processes", "step"];
 
 function render({ model, el }) {
   const frame = explorer(el, "ring", WORDS.label);
-  const tools = makeTools(frame, model, { tour: TOUR });
+  const tools = makeTools(frame, model, { tour: WORDS.tour });
   const all = inRows(decodeArray(model.get("gradients")).data, 8)
     .map((row) => Array.from(row));
   const set = (traits) => setTraits(model, traits);

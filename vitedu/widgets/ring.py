@@ -41,7 +41,6 @@ class Ring(Explorer):
     """
 
     files = "ring"
-    parts = ("ring_maths", "ring_panels")
     remembers = ("num_processes", "step")
 
     gradients = Array("8 8", dtype="int32", default=GRADIENTS)

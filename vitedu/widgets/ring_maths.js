@@ -2,11 +2,11 @@
 // `gradients` has a row of n chunks for each of n processes; a chunk is a
 // number. Whose gradients a number holds are the bits of `whose`.
 
-const roundsOf = (count) => 2 * (count - 1);
+export const roundsOf = (count) => 2 * (count - 1);
 
 // What each holds after `rounds` rounds of a ring, how many chunks it has
 // sent, and which chunk it has sent in the last of them.
-function ringAfter(gradients, rounds) {
+export function ringAfter(gradients, rounds) {
   const count = gradients.length;
   const sent = gradients.map(() => 0);
   let last = gradients.map(() => null);
@@ -31,7 +31,7 @@ function ringAfter(gradients, rounds) {
 
 // The same if all send to process 0, which adds up and sends the sum back:
 // whole gradients, over its one line, so one after the other.
-function collectAfter(gradients, rounds) {
+export function collectAfter(gradients, rounds) {
   const count = gradients.length;
   const sent = gradients.map(() => 0);
   const received = gradients.map(() => 0);
@@ -53,7 +53,7 @@ function collectAfter(gradients, rounds) {
   return { held, sent, received, last };
 }
 
-function finishedChunks(held) {
+export function finishedChunks(held) {
   const all = (1 << held.length) - 1;
   return held.map((row) => row.filter(({ whose }) => whose === all).length);
 }

@@ -1,5 +1,8 @@
 // What the two ways look like after a round: tables, as drafts.
 
+import { draft } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
+
 // A bit of colour for each process whose gradient is in a number.
 function ownersStrip(whose, count) {
   return draft("span", { class: "owners", "aria-hidden": "true" },
@@ -10,7 +13,7 @@ function ownersStrip(whose, count) {
 
 const signed = (number) => String(number).replace("-", "−");
 
-function ringRows({ held, last }, words) {
+export function ringRows({ held, last }, words) {
   const count = held.length;
   const all = (1 << count) - 1;
   return [
@@ -33,7 +36,7 @@ function ringRows({ held, last }, words) {
 
 // A line for each process, with what it has sent so far, in gradients. Both
 // ways have the same scale, up to `most`.
-function sentRows(shares, most, limit, words) {
+export function sentRows(shares, most, limit, words) {
   return shares.map((share, rank) => draft("li", {},
     draft("span", { class: `rank rank-${rank}`,
       text: sentence(words.process, { rank }) }),
@@ -47,9 +50,9 @@ function sentRows(shares, most, limit, words) {
     draft("span", { class: "share", text: tidyShare(share) })));
 }
 
-const tidyShare = (share) => String(Number(share.toFixed(2)));
+export const tidyShare = (share) => String(Number(share.toFixed(2)));
 
-function collectRows({ held, last }, words) {
+export function collectRows({ held, last }, words) {
   const count = held.length;
   const all = (1 << count) - 1;
   return held.map(({ numbers, whose }, rank) => draft("tr", {},

@@ -17,7 +17,6 @@ class RotaryPairs(Explorer):
     """
 
     files = "rotary_pairs"
-    parts = ("commas", "rotary_pairs_maths", "rotary_pairs_picture")
     remembers = ("key", "distance", "base", "content")
 
     key = Integer(12, low=0, high=200)

@@ -1,8 +1,10 @@
 // The numbers of the explorer RotaryPairs.
 
-const PAIRS = 8;
-const MOST_APART = 64;
-const CONTENTS = {
+import { normalNumbers } from "./core/numbers.js";
+
+export const PAIRS = 8;
+export const MOST_APART = 64;
+export const CONTENTS = {
   "the same": () => {
     const ones = Array.from({ length: PAIRS }, () => [1, 0]);
     return { query: ones, key: ones };
@@ -38,7 +40,7 @@ function total(numbers) {
   return numbers.reduce((sum, number) => sum + number, 0);
 }
 
-function readings({ key, distance, base, content }) {
+export function readings({ key, distance, base, content }) {
   const speeds = speedsOf(base);
   const vectors = CONTENTS[content]();
   const parts = partsOf(vectors, speeds, key + distance, key);

@@ -1,12 +1,19 @@
 // The clocks of the explorer RotaryPairs, and its curve.
 
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+import { tidy } from "./core/texts.js";
+import WORDS from "./rotary_pairs.words.json" with { type: "json" };
+import { MOST_APART, PAIRS } from "./rotary_pairs_maths.js";
+
 const CLOCKS = { columns: 4, head: 20, foot: 22 };
 const CHART = { left: 38, right: 12, top: 10, height: 200, foot: 40 };
+export const CURVE_HEIGHT = CHART.top + CHART.height + CHART.foot;
 
-const signedText = (number) =>
+export const signedText = (number) =>
   (number < -0.005 ? "−" : "+") + Math.abs(number).toFixed(2);
 
-function clocksHeight(width) {
+export function clocksHeight(width) {
   return (PAIRS / CLOCKS.columns) * rowHeight(width);
 }
 
@@ -27,7 +34,7 @@ function handOf(name, [x, y], scale) {
   ];
 }
 
-function clocks({ queries, keys, parts, speeds }, width) {
+export function clocks({ queries, keys, parts, speeds }, width) {
   const radius = clockRadius(width);
   const across = width / CLOCKS.columns;
   const longest = Math.max(...[...queries, ...keys].map((pair) =>
@@ -48,8 +55,8 @@ function clocks({ queries, keys, parts, speeds }, width) {
   });
 }
 
-function scoreCurve({ curve, distance, most }, width) {
-  const { left, right, top, height, foot } = CHART;
+export function scoreCurve({ curve, distance, most }, width) {
+  const { left, right, top, height } = CHART;
   const end = width - right;
   const x = (apart) => hundredths(left + (end - left) * apart / MOST_APART);
   const y = (score) => hundredths(top + height / 2 * (1 - score / most));
@@ -65,7 +72,7 @@ function scoreCurve({ curve, distance, most }, width) {
     ]),
     ...[0, 16, 32, 48, 64].map((apart) =>
       text(x(apart), top + height + 20, "middle", apart)),
-    text((left + end) / 2, top + height + 36, "middle", WORDS.across),
+    text((left + end) / 2, top + height + 36, "middle", WORDS.pictures.curve.across),
     draft("path", { class: "curve", d: line }),
     draft("path", { class: "stem",
       d: `M${x(distance)} ${top}V${top + height}` }),

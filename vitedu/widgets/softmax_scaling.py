@@ -21,7 +21,6 @@ class SoftmaxScaling(Explorer):
     """
 
     files = "softmax_scaling"
-    parts = ("softmax_scaling_maths", "softmax_scaling_charts")
     remembers = ("head_dim", "num_keys", "scale", "temperature", "seed")
 
     head_dim = Integer(64, low=1, high=MAX_HEAD_DIM)

@@ -2,6 +2,11 @@
 // so that their axes line up; each draws in grey, behind the values, what the
 // right scale gives (`rooted`; null where that is the scale).
 
+import { draft } from "./core/dom.js";
+import { superscript } from "./core/texts.js";
+import WORDS from "./softmax_scaling.words.json" with { type: "json" };
+import { DEAD_BELOW } from "./softmax_scaling_maths.js";
+
 const LEFT = 34;
 const RIGHT = 12;
 
@@ -28,7 +33,8 @@ function spreadOut(values, place, top, height) {
 const dotsPath = (points) => points.map(([x, y]) => `M${x} ${y}h0`).join("");
 
 // Linear near zero and logarithmic far away: spreads of 1 and of 32 both show.
-function scoresChart(width, { scores, scoreStd, theoryStd }, rooted) {
+export function scoresChart({ values, rooted }, width) {
+  const { scores, scoreStd, theoryStd } = values;
   const limit = Math.asinh(600);
   const half = (width - LEFT - RIGHT) / 2;
   const place = (score) => LEFT + half
@@ -52,7 +58,7 @@ function scoresChart(width, { scores, scoreStd, theoryStd }, rooted) {
 }
 
 // The root keeps the small weights of many keys apart from zero.
-function weightsChart(width, { weights }, rooted) {
+export function weightsChart({ values: { weights }, rooted }, width) {
   const step = (width - LEFT - RIGHT) / weights.length;
   const bar = step * (weights.length > 64 ? 1 : 0.8);
   const y = (weight) => 92 - 80 * Math.sqrt(weight);
@@ -72,7 +78,8 @@ function weightsChart(width, { weights }, rooted) {
   ];
 }
 
-function entropyChart(width, { entropy: mean, maxEntropy }, rooted) {
+export function entropyChart({ values, rooted }, width) {
+  const { entropy: mean, maxEntropy } = values;
   const full = width - LEFT - RIGHT;
   const bar = { x: LEFT, y: 14, height: 22, rx: 4 };
   return [
@@ -82,14 +89,15 @@ function entropyChart(width, { entropy: mean, maxEntropy }, rooted) {
       class: "compared", "stroke-width": 4,
       d: rooted ? `M${LEFT + (full * rooted.entropy) / maxEntropy} 8v34` : "",
     }),
-    draft("text", { x: LEFT, y: 54, text: WORDS.oneKey }),
+    draft("text", { x: LEFT, y: 54, text: WORDS.pictures.entropy.oneKey }),
     draft("text", {
-      x: width - RIGHT, y: 54, "text-anchor": "end", text: WORDS.allKeys,
+      x: width - RIGHT, y: 54, "text-anchor": "end", text: WORDS.pictures.entropy.allKeys,
     }),
   ];
 }
 
-function gradientChart(width, { gradNorms, gradP10, gradMedian }, rooted) {
+export function gradientChart({ values, rooted }, width) {
+  const { gradNorms, gradP10, gradMedian } = values;
   const [low, high] = [-12, 3];
   const full = width - LEFT - RIGHT;
   const place = (norm) => LEFT
@@ -112,7 +120,7 @@ function gradientChart(width, { gradNorms, gradP10, gradMedian }, rooted) {
     draft("rect", {
       class: "dead-zone", x: LEFT, y: 0, width: border - LEFT, height: 80,
     }),
-    draft("text", { x: LEFT + 6, y: 14, text: WORDS.deadZone }),
+    draft("text", { x: LEFT + 6, y: 14, text: WORDS.pictures.gradient.deadZone }),
     draft("path", { class: "theory", d: `M${border} 0V80` }),
     draft("path", {
       class: "compared", d: dotsPath(dots(rooted?.gradNorms ?? [])),
@@ -124,23 +132,8 @@ function gradientChart(width, { gradNorms, gradP10, gradMedian }, rooted) {
     draft("path", {
       class: "dead", d: points.filter(isDead).map(cross).join(""),
     }),
-    ...mark(gradP10, WORDS.tenth, "end", -4),
-    ...mark(gradMedian, WORDS.median, "start", 4),
+    ...mark(gradP10, WORDS.pictures.gradient.tenth, "end", -4),
+    ...mark(gradMedian, WORDS.pictures.gradient.median, "start", 4),
     ...axis(width, 80, ticks, place),
   ];
-}
-
-function chartPanel(title, height, chart) {
-  const note = noted("");
-  const picture = svg("svg", { role: "img", "aria-label": title, height });
-  const root = html(
-    "div", { class: "vitedu-panel" },
-    titled(title), note, picture,
-  );
-  function show(text, values, rooted, width) {
-    picture.setAttribute("width", width);
-    renew(picture, chart(width, values, rooted));
-    write(note, text);
-  }
-  return { root, show };
 }

@@ -1,9 +1,11 @@
 // The numbers of the explorer SoftmaxScaling.
 
+import { entropy, normalNumbers, softmax } from "./core/numbers.js";
+
 const QUERIES = 64;
-const MAX_KEYS = 256;
-const MAX_HEAD_DIM = 1024;
-const DEAD_BELOW = 1e-3;
+export const MAX_KEYS = 256;
+export const MAX_HEAD_DIM = 1024;
+export const DEAD_BELOW = 1e-3;
 const NUM_HEADS = 12;
 
 // Dot products are kept after every so many dimensions, so that any head_dim
@@ -15,7 +17,7 @@ const BIT = 8;
 // Queries q, keys k, values v and upstream gradients u of one seed. A
 // dimension is drawn when it is first needed: the numbers of the first 64 do
 // not depend on whether there are more.
-function makeDraw(seed) {
+export function makeDraw(seed) {
   const next = normalNumbers(seed);
   const normals = (count) => Float64Array.from({ length: count }, next);
   const columns = [];
@@ -90,7 +92,7 @@ function makeDraw(seed) {
   return { products, prepare };
 }
 
-function scaleFactor(scale, headDim, temperature) {
+export function scaleFactor(scale, headDim, temperature) {
   return {
     "1/sqrt(head_dim)": headDim ** -0.5,
     "none": 1,
@@ -134,7 +136,7 @@ function quantile(sorted, share) {
   return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-function readings(draw, headDim, n, scale) {
+export function readings(draw, headDim, n, scale) {
   const { dots, liking, gram } = draw.products(headDim, n);
   const all = new Float64Array(QUERIES * n);
   const norms = new Float64Array(QUERIES);

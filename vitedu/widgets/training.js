@@ -1,47 +1,27 @@
 // Misread digits, which fade while networks are trained.
 
-const WORDS = {
-  label: "Misread digits, epoch by epoch",
-  networks: "Network",
-  epoch: "Epoch",
-  of: "{at} of {count}",
-  play: "Play",
-  stop: "Stop",
-  tiles: "{count} test digits",
-  tilesNote: "Red: misread. Every digit keeps its place, and fades once it is "
-    + "read right. Tap one to choose it.",
-  tilesLabel: "{count} test digits, of which {wrong} are misread",
-  curves: "Digits misread",
-  others: "Thin line: {names}.",
-  across: "epoch",
-  image: "Digit",
-  next: "Next misread",
-  history: "This {label}, epoch by epoch",
-  strip: "{title}, is read as {answers}",
-  reading: "{name} after epoch {epoch} misreads {wrong} of {count} test digits "
-    + "and reads {right} % right.",
-  first: "It has gone through the training images once.",
-  changed: "Since the epoch before, {mended} came right and {lost} went wrong.",
-  mistaken: "The chosen digit, a {label}, is taken for a {said}.",
-  known: "The chosen digit, a {label}, is read right.",
-};
+import { decodeArray, inRows } from "./core/arrays.js";
+import {
+  button, noted, panel, range, settingButtons, titled,
+} from "./core/controls.js";
+import { html, put, renew, write } from "./core/dom.js";
+import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { whileSeen } from "./core/frames.js";
+import { sentence } from "./core/texts.js";
+import { makeTools } from "./core/tools.js";
+import { digitTiles } from "./digit_tiles.js";
+import WORDS from "./training.words.json" with { type: "json" };
+import { makeHistory, worstEpoch } from "./training_maths.js";
+import { answerStrip, epochLines, largeDigit } from "./training_pictures.js";
 
 // A tour of whatever training it is: its numbers are looked up. Of each step,
-// its sentence, its network, its epoch and whether it chooses a misread digit.
+// its network, its epoch and whether it chooses a misread digit.
 const TOUR = [
-  ["After epoch 1 of {epochs}, {name} misreads {wrong} of {count} digits.",
-    { network: 0, epoch: () => 1 }],
-  ["After epoch {epoch}, {wrong} are still red. Those that have just come "
-    + "right are on the way to grey.",
-  { network: 0, epoch: ({ epochs }) => Math.min(3, epochs) }],
-  ["Learning is no one-way street: epoch {epoch} mends {mended} digits and "
-    + "spoils {lost}.",
-  { network: 0, epoch: (history) => worstEpoch(history, 0) }],
-  ["At the end, {name} misreads {wrong} of {count}. The row of numbers says "
-    + "what it took the chosen one for on the way.",
-  { network: 0, epoch: ({ epochs }) => epochs, misread: true }],
-  ["The other network, {name}, misreads {wrong} after epoch {epoch}.",
-  { network: 1, epoch: ({ epochs }) => Math.min(3, epochs) }],
+  { network: 0, epoch: () => 1 },
+  { network: 0, epoch: ({ epochs }) => Math.min(3, epochs) },
+  { network: 0, epoch: (history) => worstEpoch(history, 0) },
+  { network: 0, epoch: ({ epochs }) => epochs, misread: true },
+  { network: 1, epoch: ({ epochs }) => Math.min(3, epochs) },
 ];
 
 const TRAITS = ["network", "epoch", "image"];
@@ -49,11 +29,11 @@ const SECONDS = 0.35; // of an epoch that plays
 
 function tourOf(history, names) {
   const { epochs, count } = history;
-  return TOUR.filter(([, { network }]) => network < names.length)
-    .map(([words, { network, epoch: epochOf, misread }]) => {
+  return TOUR.filter(({ network }) => network < names.length)
+    .map(({ network, epoch: epochOf, misread }, step) => {
       const epoch = epochOf(history);
       const image = misread ? history.nextMisread(network, epoch, -1) : 0;
-      return [sentence(words, {
+      return [sentence(WORDS.tour[step], {
         epoch, epochs, count, name: names[network],
         wrong: history.misread(network, epoch).length,
         ...history.changes(network, epoch),

@@ -43,13 +43,6 @@ class Training(Explorer):
     """
 
     files = "training"
-    parts = (
-        "frames",
-        "digit_picture",
-        "digit_tiles",
-        "training_maths",
-        "training_pictures",
-    )
     remembers = ("network", "epoch", "image")
 
     images = Array("image 8 8", dtype="uint8")

@@ -3,7 +3,7 @@
 // For how many epochs a digit that is read right again stays a little red.
 const FADES = 3;
 
-function makeHistory({ data, shape: [networks, epochs, count] }, labels) {
+export function makeHistory({ data, shape: [networks, epochs, count] }, labels) {
   const places = Array.from({ length: count }, (_, image) => image);
   const said = (network, epoch, image) =>
     data[(network * epochs + epoch - 1) * count + image];
@@ -40,7 +40,7 @@ function makeHistory({ data, shape: [networks, epochs, count] }, labels) {
 }
 
 // The epoch in which most are lost that were read right before.
-function worstEpoch(history, network) {
+export function worstEpoch(history, network) {
   const lost = Array.from({ length: history.epochs }, (_, at) =>
     history.changes(network, at + 1).lost);
   return lost.indexOf(Math.max(...lost)) + 1;

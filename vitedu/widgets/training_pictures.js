@@ -1,11 +1,15 @@
 // The curves of the epochs and a digit in large, as drafts.
 
+import { draft } from "./core/dom.js";
+import { hundredths } from "./core/drawing.js";
+import { PICTURE, inkSquares } from "./digit_picture.js";
+
 const CHART = {
   width: 340, height: 200, left: 34, right: 48, top: 14, bottom: 38,
 };
 
 // A line for each network over the epochs; `rows` start at epoch 1.
-function epochLines(rows, names, chosen, epoch, across) {
+export function epochLines(rows, names, chosen, epoch, across) {
   const { width, height, left, right, top, bottom } = CHART;
   const [end, floor] = [width - right, height - bottom];
   const epochs = rows[0].length;
@@ -43,14 +47,14 @@ function epochLines(rows, names, chosen, epoch, across) {
   text(end + 10, beside + 12, now, { class: "value" }));
 }
 
-function largeDigit(ink) {
+export function largeDigit(ink) {
   return draft("svg", {
     viewBox: `0 0 ${PICTURE.side} ${PICTURE.side}`, "aria-hidden": "true",
   }, ...inkSquares(ink));
 }
 
 // What a digit was taken for, epoch by epoch.
-function answerStrip(answers, label, epoch) {
+export function answerStrip(answers, label, epoch) {
   return answers.map((answer, i) => draft("span", {
     class: ["answer", answer === label ? "" : "wrong",
       i + 1 === epoch ? "now" : ""].filter(Boolean).join(" "),

@@ -1,8 +1,11 @@
 // A Transformer in the page: what vitedu/transformer.py computes, for one
 // sentence, token by token. A token is a Float32Array of d_model numbers.
 
+import { decodeArray } from "./core/arrays.js";
+import { gelu, softmax } from "./core/numbers.js";
+
 // The same as in vitedu/data/sequences.py.
-const MARKS = { pad: 0, bos: 1, eos: 2, first: 3 };
+export const MARKS = { pad: 0, bos: 1, eos: 2, first: 3 };
 
 const ACTIVATIONS = {
   relu: (x) => Math.max(0, x),
@@ -14,7 +17,7 @@ function add(x, y) {
 }
 
 // Natural logarithms; padding, which is never chosen, gets -Infinity.
-function logSoftmax(logits, padding) {
+export function logSoftmax(logits, padding) {
   let largest = -Infinity;
   for (const logit of logits) largest = Math.max(largest, logit);
   let total = 0;
@@ -26,7 +29,7 @@ function logSoftmax(logits, padding) {
 }
 
 // `weights`, `layout` and `config` as vitedu.book.page_weights makes them.
-function makeTransformer({ weights, layout, config }) {
+export function makeTransformer({ weights, layout, config }) {
   const { data } = decodeArray(weights);
   const { d_model: width, num_heads: heads, head_dim: keyDim } = config;
   const valueDim = config.value_dim;

@@ -1,21 +1,16 @@
 // What the explorers of the translator share: the model with its words, and
 // a field for the number to translate.
 
-const TRANSLATION = {
-  label: "Number, 0 to 99,999,999", examples: "Examples",
-  empty: "Type a number, for example 12005 or 一万.",
-  digits: "Digits only, please: 0 to 9, or signs such as 一万.",
-  signs: "These signs write no number, or not in the usual way.",
-  large: "At most 99,999,999 fits in here.",
-  marks: { pad: "pad", bos: "begin", eos: "end" },
-  nearlyAll: "> 99.9 %",
-  nearlyNothing: "< 0.1 %",
-};
+import { button, textField } from "./core/controls.js";
+import { html, put } from "./core/dom.js";
+import { LARGEST, numberOf } from "./numeral_words.js";
+import { MARKS, logSoftmax, makeTransformer } from "./transformer_model.js";
+import TRANSLATION from "./translation.words.json" with { type: "json" };
 
 // The most words of a translation; 77,777,777 takes 15 with its end.
 const LONGEST = 24;
 
-function translatorOf(model) {
+export function translatorOf(model) {
   const [weights, layout, config, srcWords, tgtWords] = [
     "weights", "layout", "config", "src_words", "tgt_words",
   ].map((name) => model.get(name));
@@ -40,7 +35,7 @@ function withCommas(number) {
 }
 
 // Either the number that a text means, or what to say about the text.
-function parseNumber(text) {
+export function parseNumber(text) {
   const digits = text.replace(/[,\s]/g, "");
   if (!digits) return { fault: TRANSLATION.empty };
   if (/^[零一二三四五六七八九十百千万]+$/.test(digits)) {
@@ -55,7 +50,7 @@ function parseNumber(text) {
 
 // `set` shows a number that did not come from the field itself; `onFault`
 // hears of what is no number, and "" when it is one again.
-function numberField(numbers, onNumber, onFault = () => {}) {
+export function numberField(numbers, onNumber, onFault = () => {}) {
   let known;
   const field = textField({
     label: TRANSLATION.label, inputmode: "numeric", maxlength: 24, onFault,
@@ -89,7 +84,7 @@ function numberField(numbers, onNumber, onFault = () => {}) {
 }
 
 // A probability, as it stands below a word.
-function percent(probability) {
+export function percent(probability) {
   if (probability > 0.999) return TRANSLATION.nearlyAll;
   if (probability < 0.001) return TRANSLATION.nearlyNothing;
   const digits = probability > 0.985 || probability < 0.1 ? 1 : 0;

@@ -1,6 +1,10 @@
 // The searches of vitedu/decoding/search.py for one sentence, with all that happens
 // on the way.
 
+import { softmax, uniformNumbers } from "./core/numbers.js";
+import { chineseNumeral } from "./numeral_words.js";
+import { MARKS } from "./transformer_model.js";
+
 // Of greedy search and of sampling, which look at every word.
 const SHOWN = 6;
 
@@ -11,7 +15,7 @@ function lengthDivisor(length, alpha) {
 // Every prefix with one more word, the likeliest first. `chance` is the
 // probability of the word; with a temperature it is that of drawing it, which
 // differs also since padding is never drawn.
-function rankCandidates(alive, next, temperature) {
+export function rankCandidates(alive, next, temperature) {
   const all = alive.flatMap((prefix, row) => {
     const { logProbs } = next[row];
     const chances = temperature
@@ -25,7 +29,7 @@ function rankCandidates(alive, next, temperature) {
   return all.sort((one, other) => other.logProb - one.logProb);
 }
 
-function draw(candidates, random) {
+export function draw(candidates, random) {
   let below = 0;
   for (const one of candidates) {
     below += one.chance;
@@ -61,7 +65,7 @@ function outOfReach(found, size, logProb, divisor) {
 
 // What the model says of one number: `after` tells what may follow a prefix,
 // {logProbs, past}. That does not depend on the search; the model is asked once.
-function writerOf(translator, number) {
+export function writerOf(translator, number) {
   const encoded = translator.read([...chineseNumeral(number)]);
   const known = new Map();
   function after({ ids, past }) {
@@ -79,7 +83,7 @@ function writerOf(translator, number) {
 // A step is {alive, candidates, found, cost}: the prefixes, what may follow
 // with its fate, what is finished after it, tokens read by the decoder so far.
 // The sentence may be made to begin with the ids `begins`.
-function search(writer, how) {
+export function search(writer, how) {
   const { method, temperature, seed, begins = [] } = how;
   const beam = method === "beam";
   const size = beam ? how.size : 1;

@@ -25,6 +25,8 @@ CHAPTERS, PAGES = "chapters/*.ipynb", "book/**/*.md"
 CELL = re.compile(
     r"^```\{code-cell\}[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE
 )
+# What a script imports.
+FROM = re.compile(r"^(?:import|\}).* from \"(\..*?)\"", re.MULTILINE)
 KEPT = ".jupyter_cache"
 STATES = "executed.json"
 
@@ -122,8 +124,9 @@ def depends_on(root: Path, chapter: Path) -> set[Path]:
     """Return the files besides its own that decide what a chapter shows.
 
     These are the modules of the library that it imports, those that they
-    import, the scripts and styles that any of them names, stored results
-    where one reads such, and the exact versions of other libraries.
+    import, the scripts that any of them names, with their styles and what they
+    import, stored results where one reads such, and the exact versions of
+    other libraries.
     """
     code = _code_of(chapter)
     waiting, texts = [*_imported(code)], [code]
@@ -141,13 +144,29 @@ def depends_on(root: Path, chapter: Path) -> set[Path]:
     named = "\n".join(texts)
     if "book/data" in named:
         found |= {p for p in root.glob("book/data/**/*") if p.is_file()}
-    return found | {
+    return found | _web_files(root, named)
+
+
+def _web_files(root: Path, named: str) -> set[Path]:
+    """Return scripts that code names, what these import, and their styles."""
+    waiting = [
         path
         for path in root.glob("vitedu/**/*.[jc]s*")
-        if path.name in named
-        or f'"{path.stem}"' in named
-        or (path.stem == "common" and path.parent / "base.py" in found)
-    }
+        if path.name in named or f'"{path.stem}"' in named
+    ]
+    found: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path in found or not path.is_file():
+            continue
+        found.add(path)
+        if path.suffix == ".js":
+            waiting.append(path.with_suffix(".css"))
+            waiting += [
+                Path(os.path.normpath(path.parent / name))
+                for name in FROM.findall(path.read_text(encoding="utf-8"))
+            ]
+    return found
 
 
 def _code_of(chapter: Path) -> str:

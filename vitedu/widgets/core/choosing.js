@@ -1,9 +1,11 @@
 // A set of marks of which one is chosen: by mouse, by touch, by keyboard.
 
+import { put } from "./dom.js";
+
 const HOVER_MS = 120;
 
 // One tab stop for a set of marks; the arrow keys go from mark to mark.
-function choosable(group, marks, neighbour, pick) {
+export function choosable(group, marks, neighbour, pick) {
   function go(event, index) {
     event.preventDefault();
     marks[index].focus({ preventScroll: true });
@@ -22,7 +24,7 @@ function choosable(group, marks, neighbour, pick) {
 }
 
 // The neighbours of marks that stand in one line.
-function inLine(count) {
+export function inLine(count) {
   return (index, key) => {
     const before = Math.max(0, index - 1);
     const after = Math.min(count - 1, index + 1);
@@ -34,7 +36,7 @@ function inLine(count) {
 }
 
 // The neighbours of marks that stand in rows, `across` in each.
-function inGrid(down, across) {
+export function inGrid(down, across) {
   return (index, key) => {
     const [row, column] = [Math.floor(index / across), index % across];
     const to = {
@@ -48,7 +50,7 @@ function inGrid(down, across) {
 }
 
 // There may be thousands of marks; those that stay as they are cost little.
-function markChosen(marks, chosen, tabStop) {
+export function markChosen(marks, chosen, tabStop) {
   marks.forEach((mark, index) => {
     put(mark, "aria-checked", String(index === chosen));
     put(mark, "tabindex", index === tabStop ? "0" : "-1");
@@ -58,7 +60,7 @@ function markChosen(marks, chosen, tabStop) {
 // A mouse on its way elsewhere crosses other marks; only one that rests on a
 // mark chooses it. A click chooses at once, and nothing is chosen after it.
 // The marks in `root` may change.
-function onRest(root, marks, pick) {
+export function onRest(root, marks, pick) {
   let resting;
   const stop = () => clearTimeout(resting);
   root.addEventListener("pointerover", ({ pointerType, target }) => {

@@ -1,5 +1,5 @@
 // What Python keeps under a name for later, as bytes that the page loads now.
-async function later(model, name) {
+export async function later(model, name) {
   const reference = model.get("later")[name];
   const kept = await model.widget_manager.get_model(
     reference.replace("IPY_MODEL_", ""),

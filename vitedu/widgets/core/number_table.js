@@ -1,8 +1,10 @@
 // A table of numbers.
 
+import { html, write } from "./dom.js";
+
 // `head` has the title of each column, that of the names first; `rows` the
 // name of each row, by a key that is its class, too.
-function numberTable({ caption, head, rows }) {
+export function numberTable({ caption, head, rows }) {
   const lines = Object.fromEntries(Object.entries(rows).map(([key, text]) => {
     const cells = head.slice(1).map(() => html("td"));
     return [key, { cells, root: html("tr", { class: key },

@@ -4,34 +4,18 @@
 //
 //     #explorer-softmax-scaling:head_dim=512&scale=none
 
-const TOOLS = {
-  again: "Start again",
-  restarted: "All settings are as they were at the start.",
-  copy: "Copy link",
-  copied: "The link is copied. It opens this page with these settings.",
-  inBar: "The address of this page now leads to these settings; copy it from "
-    + "there.",
-  embed: "Embed",
-  embedded: "The code for your page is copied: a frame with these settings.",
-  notEmbedded: "Put this into your page: {code}",
-  full: "Full screen",
-  notFull: "Leave full screen",
-  ignored: "The address asks for something that this explorer does not have. "
-    + "Ignored: {names}.",
-  unknown: "an unknown setting",
-  take: "Take the tour",
-  tour: "Tour",
-  step: "{step} of {steps}: ",
-  back: "Back",
-  next: "Next",
-  end: "End the tour",
-};
+import { decodeArray, encodeArray } from "./arrays.js";
+import { button } from "./controls.js";
+import { html, newId, put, write } from "./dom.js";
+import { onTraits, setTraits } from "./frame.js";
+import { sentence } from "./texts.js";
+import TOOLS from "./tools.words.json" with { type: "json" };
 
 const INTEGER = /^-?\d{1,15}$/;
 const NUMBER = /^-?\d{1,15}(\.\d{1,20})?(e-?\d{1,2})?$/;
 
 // How a setting is written in an address.
-function settingText({ kind, dtype }, value) {
+export function settingText({ kind, dtype }, value) {
   if (kind === "list" || kind === "words") return value.join("_");
   if (kind !== "array") return String(value);
   const { data } = decodeArray(value);
@@ -45,7 +29,7 @@ function short(number) {
 }
 
 // The value that a text stands for, or undefined if the setting has no such.
-function settingValue(facts, text) {
+export function settingValue(facts, text) {
   const { kind, options, low, high } = facts;
   switch (kind) {
     case "flag":
@@ -100,7 +84,7 @@ function packed({ dtype, shape }, numbers) {
   return encodeArray({ data: typed.from(numbers), shape }, dtype);
 }
 
-function startOf(facts) {
+export function startOf(facts) {
   return facts.kind === "array" ? packed(facts, facts.start) : facts.start;
 }
 
@@ -120,13 +104,13 @@ function settingsFrom(schema, texts) {
 }
 
 // What the fragment of an address says of the explorer `id`, or null.
-function readFragment(fragment, id, schema) {
+export function readFragment(fragment, id, schema) {
   const [, name, query] = /^#([^:]*):?(.*)$/s.exec(fragment) ?? [];
   return name === id
     ? settingsFrom(schema, new URLSearchParams(query)) : null;
 }
 
-function writeFragment(id, schema, get) {
+export function writeFragment(id, schema, get) {
   const texts = Object.entries(schema).map(([name, facts]) =>
     [name, settingText(facts, get(name)), settingText(facts, startOf(facts))]);
   const query = new URLSearchParams(texts.filter(([, now, start]) =>
@@ -144,10 +128,13 @@ function goTo(root) {
   root.focus({ preventScroll: true });
 }
 
-// A tour: steps of [sentence, {setting: value}]. What a step does not name is
-// as at the start. A sentence may be a function, called once that is drawn.
+// A tour: steps of [sentence, {setting: value}, part]. What a step does not
+// name is as at the start. A sentence may be a function, called once that is
+// drawn. `part`, which may be missing, is the class of what a step speaks of:
+// it is outlined, and comes into sight between the bar and the tour.
 function makeTour(frame, go, steps, onEnd) {
   let at = 0;
+  let lit;
   const text = html("p", {
     role: "status", id: newId(),
   });
@@ -156,6 +143,7 @@ function makeTour(frame, go, steps, onEnd) {
     next: button(TOOLS.next, () => show(at + 1)),
     end: button(TOOLS.end, () => {
       root.hidden = true;
+      light();
       onEnd();
     }),
   };
@@ -165,15 +153,26 @@ function makeTour(frame, go, steps, onEnd) {
   for (const one of [buttons.next, buttons.end]) {
     put(one, "aria-describedby", text.id);
   }
+  function light(part) {
+    lit?.classList.remove("vitedu-lit");
+    lit = part && frame.root.querySelector(`.${part}`);
+    if (!lit) return;
+    lit.classList.add("vitedu-lit");
+    lit.style.scrollMarginBottom = `${root.offsetHeight + 24}px`;
+    lit.scrollIntoView({ block: "nearest" });
+  }
   function show(step) {
     at = step;
-    const [said, settings] = steps[at];
+    const [said, settings, part] = steps[at];
     const count = { step: at + 1, steps: steps.length };
     go(Object.entries(settings).map(([name, value]) => [name, String(value)]));
-    const say = (words) => write(text, sentence(TOOLS.step, count) + words);
+    const words = (it) => sentence(TOOLS.step, count) + it;
+    if (typeof said === "string") write(text, words(said));
     // The explorer has asked for this frame before.
-    if (typeof said === "function") requestAnimationFrame(() => say(said()));
-    else say(said);
+    requestAnimationFrame(() => {
+      if (typeof said === "function") write(text, words(said()));
+      light(part);
+    });
     buttons.back.disabled = at === 0;
     buttons.next.disabled = at === steps.length - 1;
     if (buttons.next.disabled) buttons.end.focus();
@@ -191,7 +190,7 @@ function makeTour(frame, go, steps, onEnd) {
 // they are made before the explorer looks at its settings. `usual` has what
 // this reader's browser starts with in place of what the page gives; `alone`
 // says whether the site has a page with this explorer alone.
-function makeTools(
+export function makeTools(
   frame, model, { tour = [], usual = {}, alone = true } = {},
 ) {
   const schema = model.get("_schema");

@@ -2,7 +2,7 @@
 
 // Calls `step` with the seconds since the last call, each frame in which
 // `root` is on the screen, while it runs.
-function whileSeen(root, step) {
+export function whileSeen(root, step) {
   let visible = false;
   let running = false;
   let frame = 0;

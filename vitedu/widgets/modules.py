@@ -1,0 +1,158 @@
+"""Join the modules of an explorer into the one that a page loads.
+
+The files are ES modules, as Node and the linter read them. A page gets one
+text, because modules that import others do not load from disk. A file may
+import names from files of its folder, or all of a JSON file:
+
+    import { commas } from "./commas.js";
+    import WORDS from "./NAME.words.json" with { type: "json" };
+
+and it may export functions, classes and constants where it declares them.
+"""
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Sequence, Set
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+_IMPORT = re.compile(
+    r"^import (?P<names>\w+|\{[^}]*\})\s+from\s+"
+    r"\"(?P<file>\.[\w./]+)\"(?: with \{ type: \"json\" \})?;\n",
+    re.MULTILINE,
+)
+_EXPORT = re.compile(
+    r"^export (?=(?:async )?(?:function\*?|class|const) (\w+))", re.MULTILINE
+)
+_LEFT = re.compile(r"^(?:import\b|export (?!default\b)).*", re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?:async )?function\*? (\w+)\(.*?^}\n", re.MULTILINE | re.DOTALL
+)
+_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
+
+
+def joined(entry: str) -> str:
+    """Return a module that imports nothing and does what `entry` does.
+
+    Functions that nobody asks for are left out.
+
+    Args:
+        entry: Name of a file in this folder.
+
+    Raises:
+        ValueError: A file imports itself by a detour, imports what another
+            does not export, or imports or exports in another way.
+    """
+    *others, last = order(entry)
+    asked = {
+        (file, name)
+        for importer in (*others, last)
+        for file, names in _imports(importer)
+        for name in names
+    }
+    return "\n".join(
+        [
+            *(_as_constant(name, asked) for name in others),
+            _body(last, exports(last)),
+        ]
+    )
+
+
+def order(entry: str) -> list[str]:
+    """Return the names of all files, each after those that it imports."""
+    found: dict[str, None] = {}
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        if name in above:
+            way = " -> ".join([*above, name])
+            raise ValueError(f"modules must not import themselves, got {way}")
+        if name in found:
+            return
+        for file, _ in _imports(name):
+            visit(file, (*above, name))
+        found[name] = None
+
+    visit(entry, ())
+    return [*found]
+
+
+def styles(entry: str) -> str:
+    """Return the style sheets of a module and of all that it imports."""
+    sheets = (FOLDER / name.replace(".js", ".css") for name in order(entry))
+    return "\n".join(
+        sheet.read_text(encoding="utf-8")
+        for sheet in sheets
+        if sheet.suffix == ".css" and sheet.exists()
+    )
+
+
+@cache
+def exports(name: str) -> tuple[str, ...]:
+    """Return the names that a file exports."""
+    return tuple(_EXPORT.findall(_text(name)))
+
+
+@cache
+def _text(name: str) -> str:
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    # Comments are for those who read the files; pages load without them.
+    return _COMMENT.sub("", text) if name.endswith(".js") else text
+
+
+def _imports(name: str) -> Iterator[tuple[str, list[str]]]:
+    if name.endswith(".js"):
+        for found in _IMPORT.finditer(_text(name)):
+            yield _path(name, found), re.findall(r"\w+", found["names"])
+
+
+def _path(name: str, found: re.Match[str]) -> str:
+    """Return what a file imports, as seen from the folder of all."""
+    return posixpath.normpath(
+        posixpath.join(posixpath.dirname(name), found["file"])
+    )
+
+
+def _as_constant(name: str, asked: Set[tuple[str, str]]) -> str:
+    if name.endswith(".json"):
+        # On a line of its own, where an edition finds it.
+        text = json.dumps(json.loads(_text(name)), ensure_ascii=False)
+        return f"const {_constant(name)} = {text};"
+    own = [export for export in exports(name) if (name, export) in asked]
+    return (
+        f"const {_constant(name)} = (() => {{\n{_body(name, own)}"
+        f"return {{ {', '.join(own)} }};\n}})();"
+    )
+
+
+def _body(name: str, asked: Sequence[str]) -> str:
+    """Return what a file does, without what it imports and exports."""
+
+    def constant(found: re.Match[str]) -> str:
+        file, names = _path(name, found), found["names"]
+        missing = {*re.findall(r"\w+", names)} - {*exports(file)}
+        if missing and file.endswith(".js"):
+            raise ValueError(
+                f"{file} must export {missing}: {name} imports it"
+            )
+        return f"const {names} = {_constant(file)};\n"
+
+    text = _EXPORT.sub("", _IMPORT.sub(constant, _text(name)))
+    if left := _LEFT.search(text):
+        raise ValueError(f"{name} must import and export plainly: {left[0]}")
+    return _needed(text, asked)
+
+
+def _needed(text: str, asked: Sequence[str]) -> str:
+    """Return a module without the functions that have no caller."""
+    for found in _FUNCTION.finditer(text):
+        rest = text[: found.start()] + text[found.end() :]
+        called = re.search(rf"\b{found[1]}\b", rest)
+        if found[1] not in asked and not called:
+            return _needed(rest, asked)
+    return text
+
+
+def _constant(file: str) -> str:
+    return "$" + re.sub(r"\W", "_", file.rsplit(".", 1)[0])
