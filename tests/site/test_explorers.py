@@ -33,6 +33,15 @@ CLOSED = "own photograph"
 each_that_is_open = pytest.mark.parametrize(
     "name", [name for name in MAKERS if name != CLOSED]
 )
+# `make soak` goes to both ends of a slider and to all options of a choice,
+# `make test` to one that is not where it stands.
+how_far = pytest.mark.parametrize(
+    "ends",
+    [
+        pytest.param(slice(1), id="one end"),
+        pytest.param(slice(None), id="all ends", marks=pytest.mark.soak),
+    ],
+)
 
 
 def test_all_explorers_are_tested():
@@ -96,8 +105,11 @@ def expect_ends(explorer: Locator, widget: Explorer) -> None:
             assert published(explorer) == before
 
 
+@how_far
 @each_that_is_open
-def test_every_control_changes_what_is_shown_and_nothing_stays(show, name):
+def test_every_control_changes_what_is_shown_and_nothing_stays(
+    show, name, ends
+):
     widget = MAKERS[name](**START.get(name, {}))
     page = show(widget, width=830)
     explorer = explorer_of(page)
@@ -122,7 +134,7 @@ def test_every_control_changes_what_is_shown_and_nothing_stays(show, name):
     start = go_back()
     for control in controls:
         label, others = label_of(control), []
-        for far in far_from_here(control):
+        for far in far_from_here(control)[ends]:
             others.append(look_after(control, far))
             heights[label, far] = explorer.bounding_box()["height"]
         back = go_back()
@@ -143,14 +155,15 @@ def test_every_control_changes_what_is_shown_and_nothing_stays(show, name):
     expect_taken_down(page)
 
 
+@how_far
 @each_explorer
-def test_on_a_phone_in_the_dark(show, name):
+def test_on_a_phone_in_the_dark(show, name, ends):
     page = show(MAKERS[name](), theme="dark", width=390)
     explorer = explorer_of(page)
     expect_accessible_and_inside(page)
     heights = {}
     for control in controls_of(explorer):
-        for value in far_from_here(control):
+        for value in far_from_here(control)[ends]:
             move(control, value)
             height = explorer.bounding_box()["height"]
             heights[label_of(control), value] = height
@@ -172,7 +185,7 @@ def test_two_views_move_together(show, name):
     controls = controls_of(first)
     for control, other in zip(controls, controls_of(second), strict=True):
         # Not the speed at which one looks at it.
-        for value in far_from_here(control)[-1:] * (
+        for value in far_from_here(control)[:1] * (
             label_of(control) != "Speed"
         ):
             move(control, value)
