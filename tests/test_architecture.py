@@ -17,7 +17,7 @@ ROOMS = {
     "analysis": "",
     "train": "data decoding training pretrained",
     "predict": "data training pretrained",
-    "book": "data objectives pretrained training analysis",
+    "book": "data objectives pretrained training analysis widgets",
     "widgets": "",
 }
 LISTED = modules(LIBRARY)
