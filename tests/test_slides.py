@@ -3,9 +3,10 @@
 import pytest
 from bs4 import BeautifulSoup
 
+from tools.slides.chapter import beats
 from tools.slides.deck import Teacher
 from tools.slides.parts import pieces
-from tools.slides.prose import opening, sentences
+from tools.slides.prose import cleaned, opening, sentences
 
 
 def paragraph(markup):
@@ -43,6 +44,16 @@ def test_a_short_first_sentence_brings_the_second():
     assert opening(paragraph("很短。第二句。第三句。")) == "很短。第二句。"
     long = "这一句已经说得够多，一句就够了。"
     assert opening(paragraph(f"{long}还有。")) == long
+
+
+def test_a_paragraph_with_a_note_in_the_margin_is_said():
+    chapter = cleaned(
+        "<article><section><h2>Why?</h2><div class='noted'>"
+        "<aside class='margin'><p>Aside.</p></aside><p>Because.</p></div>"
+        "</section></article>"
+    )
+    [beat] = beats(chapter.find_all(True, recursive=False)[1:])
+    assert [block.get_text() for block in beat.prose] == ["Because."]
 
 
 def test_code_is_cut_between_functions_and_stays_whole():

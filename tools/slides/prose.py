@@ -35,6 +35,8 @@ def cleaned(page: str) -> Tag:
     write_out(chapter)
     for mark in chapter.select(_OF_A_PAGE):
         mark.decompose()
+    for noted in chapter.select(".noted"):
+        noted.unwrap()
     for figure in chapter.select("figure.figure"):
         figure.figcaption.decompose()
         figure.unwrap()
