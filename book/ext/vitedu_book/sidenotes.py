@@ -22,6 +22,7 @@ def pair(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         if beside is None or isinstance(beside, nodes.section | nodes.sidebar):
             continue
         box = nodes.container(classes=["noted"])
-        note.replace_self(box)
+        # Not `replace_self`, which would make the box a note as well.
+        note.parent[note.parent.index(note)] = box
         beside.parent.remove(beside)
         box += [note, beside]
