@@ -71,13 +71,10 @@ def move(control: Locator, value: str) -> None:
 
 
 def far_from_here(control: Locator) -> list[str]:
-    """Return both ends of a slider, or all options; first where it is not."""
+    """Return both ends of a slider, or all options of a choice."""
     if control.is_disabled():  # what another control has switched off
         return []
     if control.get_attribute("type") == "range":
-        found = [control.get_attribute("max"), control.get_attribute("min")]
-    else:
-        options = control.locator("option:enabled").all()
-        found = [option.get_attribute("value") for option in options]
-    here = control.input_value()
-    return sorted(found, key=lambda value: value == here)
+        return [control.get_attribute("max"), control.get_attribute("min")]
+    options = control.locator("option:enabled").all()
+    return [option.get_attribute("value") for option in options]
