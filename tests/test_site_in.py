@@ -4,12 +4,24 @@ import json
 import re
 import shutil
 
+import nbformat
 import pytest
 from chapter_files import CHAPTERS, ROOT, read
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from myst_nb.core.read import read_myst_markdown_notebook
 from vitedu_book import teaching
 
 from tools import site_in, translated
-from tools.site_in import Edition, Incomplete, page_said, pieces, script_in
+from tools.site_in import (
+    Edition,
+    Incomplete,
+    page_in,
+    page_said,
+    pieces,
+    script_in,
+    write_front,
+)
 from vitedu.book.phrases import Phrases
 
 PAGES = [
@@ -145,6 +157,29 @@ def test_words_of_an_explorer_change_and_names_do_not():
         "circle": "圆",
         "A way to train": "一种训练",
     }
+
+
+def test_the_front_page_has_what_the_english_one_showed(
+    edition, tmp_path, monkeypatch
+):
+    front = ROOT / "book/index.md"
+    notebook = read_myst_markdown_notebook(front.read_text("utf-8"))
+    shown = nbformat.v4.new_output("stream", text="3\n")
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [shown], 1
+    cache = get_cache(tmp_path / "cache")
+    cache.cache_notebook_bundle(
+        CacheBundleIn(notebook, str(front)), check_validity=False
+    )
+    monkeypatch.setattr(site_in, "open_cache", lambda: cache)
+    page = tmp_path / "index.md"
+    text = front.read_text("utf-8")
+    page.write_text(page_in(edition, "book/index.md", text), "utf-8")
+    write_front(edition, page)
+    cells = nbformat.read(tmp_path / "index.ipynb", 4).cells
+    outputs = [cell.outputs for cell in cells if cell.cell_type == "code"]
+    assert outputs == [[shown]] * 2
 
 
 def test_what_the_extension_wrote_is_said_and_code_is_not():

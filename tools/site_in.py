@@ -412,8 +412,11 @@ def write_anchors(edition: Edition, source: Path) -> None:
 
 def write_front(edition: Edition, path: Path) -> None:
     """Write the front page as a notebook, executed as the English one."""
-    name = path.relative_to(path.parents[1]).with_suffix(".ipynb")
-    executed = nbformat.read(BUILD / "jupyter_execute" / name, as_version=4)
+    # Not MyST-NB's own copy: it has no outputs where a build executed nothing.
+    front = (ROOT / "book/index.md").read_text(encoding="utf-8")
+    _, executed = open_cache().merge_match_into_notebook(
+        read_myst_markdown_notebook(front)
+    )
     notebook = read_myst_markdown_notebook(path.read_text(encoding="utf-8"))
     for kind in ("widgets", "kernelspec", "language_info"):
         if kind in executed.metadata:
