@@ -19,7 +19,11 @@ export function one() {
 }
 
 export async function unasked() {
-  return own;
+  return helper();
+}
+
+function helper() {
+  return unasked();
 }
 
 export const two = 20;
@@ -33,16 +37,21 @@ def write(tmp_path, monkeypatch):
     """Return a function that writes files where modules are read."""
     monkeypatch.setattr(modules, "FOLDER", tmp_path)
 
+    def forget():
+        for kept in (
+            *(modules._text, modules.exports),
+            *(modules._imports, modules._pieces),
+        ):
+            kept.cache_clear()
+
     def write(**changed):
-        modules._text.cache_clear()
-        modules.exports.cache_clear()
+        forget()
         files = FILES | {f"{name}.js": text for name, text in changed.items()}
         for name, text in files.items():
             (tmp_path / name).write_text(text, encoding="utf-8")
 
     yield write
-    modules._text.cache_clear()
-    modules.exports.cache_clear()
+    forget()
 
 
 def test_what_is_joined_runs_as_the_modules_do(write, tmp_path):
@@ -60,6 +69,7 @@ def test_what_is_joined_runs_as_the_modules_do(write, tmp_path):
     ]
     assert done == ["31 sum\n"] * 2
     assert "unasked" not in modules.joined("main.js")
+    assert "helper" not in modules.joined("main.js")
     assert "as in the other file" in modules.joined("main.js")
     assert "What it is" not in modules.joined("main.js")
 

@@ -2,9 +2,9 @@
 
 The files are ES modules, as Node and the linter read them. A page gets one
 text, because modules that import others do not load from disk. A file may
-import names from files of its folder, or all of a JSON file:
+import names from other files, or all of a JSON file:
 
-    import { commas } from "./commas.js";
+    import { tidy } from "./core/texts.js";
     import WORDS from "./NAME.words.json" with { type: "json" };
 
 and it may export functions, classes and constants where it declares them.
@@ -13,9 +13,10 @@ and it may export functions, classes and constants where it declares them.
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections import defaultdict
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 FOLDER = Path(__file__).parent
 _IMPORT = re.compile(
@@ -28,7 +29,7 @@ _EXPORT = re.compile(
 )
 _LEFT = re.compile(r"^(?:import\b|export (?!default\b)).*", re.MULTILINE)
 _FUNCTION = re.compile(
-    r"^(?:async )?function\*? (\w+)\(.*?^}\n", re.MULTILINE | re.DOTALL
+    r"^((?:async )?function\*? \w+\(.*?^}\n)", re.MULTILINE | re.DOTALL
 )
 _COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 
@@ -46,18 +47,12 @@ def joined(entry: str) -> str:
             does not export, or imports or exports in another way.
     """
     *others, last = order(entry)
-    asked = {
-        (file, name)
-        for importer in (*others, last)
-        for file, names in _imports(importer)
-        for name in names
-    }
-    return "\n".join(
-        [
-            *(_as_constant(name, asked) for name in others),
-            _body(last, exports(last)),
-        ]
-    )
+    asked: dict[str, set[str]] = defaultdict(set)
+    for importer in (*others, last):
+        for file, names in _imports(importer):
+            asked[file].update(names)
+    constants = (_as_constant(name, asked[name]) for name in others)
+    return "\n".join([*constants, _body(last, {*exports(last)})])
 
 
 def order(entry: str) -> list[str]:
@@ -101,10 +96,15 @@ def _text(name: str) -> str:
     return _COMMENT.sub("", text) if name.endswith(".js") else text
 
 
-def _imports(name: str) -> Iterator[tuple[str, list[str]]]:
-    if name.endswith(".js"):
-        for found in _IMPORT.finditer(_text(name)):
-            yield _path(name, found), re.findall(r"\w+", found["names"])
+@cache
+def _imports(name: str) -> list[tuple[str, list[str]]]:
+    """Return from which files a file takes which names."""
+    if not name.endswith(".js"):
+        return []
+    return [
+        (_path(name, found), re.findall(r"\w+", found["names"]))
+        for found in _IMPORT.finditer(_text(name))
+    ]
 
 
 def _path(name: str, found: re.Match[str]) -> str:
@@ -114,20 +114,38 @@ def _path(name: str, found: re.Match[str]) -> str:
     )
 
 
-def _as_constant(name: str, asked: Set[tuple[str, str]]) -> str:
+def _as_constant(name: str, asked: set[str]) -> str:
     if name.endswith(".json"):
         # On a line of its own, where an edition finds it.
         text = json.dumps(json.loads(_text(name)), ensure_ascii=False)
         return f"const {_constant(name)} = {text};"
-    own = [export for export in exports(name) if (name, export) in asked]
+    own = [export for export in exports(name) if export in asked]
     return (
-        f"const {_constant(name)} = (() => {{\n{_body(name, own)}"
+        f"const {_constant(name)} = (() => {{\n{_body(name, asked)}"
         f"return {{ {', '.join(own)} }};\n}})();"
     )
 
 
-def _body(name: str, asked: Sequence[str]) -> str:
-    """Return what a file does, without what it imports and exports."""
+def _body(name: str, asked: set[str]) -> str:
+    """Return what a file does, without the functions that nobody calls."""
+    pieces, called, before = _pieces(name), {*asked, ""}, 0
+    while len(called) > before:
+        before = len(called)
+        called.update(*(one.words for one in pieces if one.name in called))
+    return "".join(one.text for one in pieces if one.name in called)
+
+
+class _Piece(NamedTuple):
+    """A function at the top of a file; or what is between, without a name."""
+
+    name: str
+    text: str
+    words: frozenset[str]
+
+
+@cache
+def _pieces(name: str) -> list[_Piece]:
+    """Return a file in pieces, without what it imports and exports."""
 
     def constant(found: re.Match[str]) -> str:
         file, names = _path(name, found), found["names"]
@@ -141,17 +159,12 @@ def _body(name: str, asked: Sequence[str]) -> str:
     text = _EXPORT.sub("", _IMPORT.sub(constant, _text(name)))
     if left := _LEFT.search(text):
         raise ValueError(f"{name} must import and export plainly: {left[0]}")
-    return _needed(text, asked)
-
-
-def _needed(text: str, asked: Sequence[str]) -> str:
-    """Return a module without the functions that have no caller."""
-    for found in _FUNCTION.finditer(text):
-        rest = text[: found.start()] + text[found.end() :]
-        called = re.search(rf"\b{found[1]}\b", rest)
-        if found[1] not in asked and not called:
-            return _needed(rest, asked)
-    return text
+    found = []
+    for at, piece in enumerate(_FUNCTION.split(text)):
+        words = re.findall(r"\w+", piece)
+        own = words[words.index("function") + 1] if at % 2 else ""
+        found.append(_Piece(own, piece, frozenset(words)))
+    return found
 
 
 def _constant(file: str) -> str:
