@@ -48,10 +48,10 @@ export function choice() {
 function makePicture({ height, draw, tap }, name, words, setAll) {
   const image = svg("svg", { role: "img", class: tap ? "tapped" : "" });
   const place = html("div", { class: "picture" }, image);
-  const [note, foot] = ["note", "foot"].map((kind) =>
-    [kind in words && noted(""), words[kind]]);
+  const lines = Object.fromEntries(["note", "foot"]
+    .filter((kind) => kind in words).map((kind) => [kind, noted("")]));
   const root = panel(`of-${name}`, titled(words.title),
-    ...[note[0], place, foot[0]].filter(Boolean));
+    ...[lines.note, place, lines.foot].filter(Boolean));
   let drawn = [];
   if (tap) {
     image.addEventListener("pointerdown", (event) => setAll(tap(
@@ -59,8 +59,8 @@ function makePicture({ height, draw, tap }, name, words, setAll) {
   }
   function show(found, said, width) {
     drawn = [width, found];
-    for (const [node, text] of [note, foot]) {
-      if (node) write(node, sentence(text, said));
+    for (const [kind, line] of Object.entries(lines)) {
+      write(line, sentence(words[kind], said));
     }
     put(image, "aria-label", sentence(words.label, said));
     put(image, "width", String(width));
@@ -74,8 +74,8 @@ function makePicture({ height, draw, tap }, name, words, setAll) {
 // Args:
 //   words: `label`; `controls`, a label each; `options`, the words of choices;
 //     `pictures`, each with `title`, `label` and, where wanted, `note` and
-//     `foot`; `reading`; `tour`, steps of [sentence, {setting: value}, part], see
-//     `makeTour`. Where they have {names}, `say` fills them in.
+//     `foot`; `reading`; `tour`, steps of [sentence, {setting: value}, part],
+//     see `makeTour`. Where they have {names}, `say` fills them in.
 //   controls: {setting: slider() or choice()}.
 //   compute: What settings give; it draws nothing and asks for nothing.
 //   say: What {names} stand for, of what was computed.
