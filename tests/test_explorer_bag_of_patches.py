@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 import torch
-from explorers import bag_model, digit_model
+from explorers import bag_model, bag_of_patches, digit_model
 from helpers import refuses
-from javascript import run
+from javascript import numbers, run, state_of
 
 from experiments.digit_bag import WEIGHTS
 from vitedu.book.followed_digits import digits_to_shuffle
@@ -20,7 +20,19 @@ from vitedu.training.loop import accuracy
 from vitedu.vit import VisionTransformer
 
 SCRIPTS = """matrices digit_picture follow_digit_maths digit_parts
-bag_of_patches_maths"""
+bag_of_patches_maths bag_of_patches"""
+# What is computed, with the ink that each patch shows.
+VIEWED = """(async () => {
+  const given = await givenBy(read, sent);
+  const { get } = modelOf(sent);
+  const arrays = { picture: get("picture"), swapped: get("swapped") };
+  return views.map((view) => {
+    const found = compute({ ...arrays, ...view }, given);
+    const shown = found.order.map((patch) => patchSquares(found.ink, patch, 2)
+      .map((square) => 16 * square.attributes["fill-opacity"]));
+    return { ...found.published, shown, whole: found.whole };
+  });
+})()"""
 READERS = """const read = makeReaders(
   new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
   sent.networks);
@@ -53,6 +65,38 @@ def in_page(code: str, parts: dict, **given):
 
 def reordered(images: torch.Tensor, order: list[int]) -> torch.Tensor:
     return unpatchify(patchify(images, 2)[:, order], 2, (4, 4))
+
+
+@torch.no_grad()
+def test_each_network_reads_what_the_patches_show():
+    views = [
+        {"digit": digit, "seed": seed, "positions": positions}
+        for digit in (-1, 0)
+        for seed in (0, 5)
+        for positions in (False, True)
+    ]
+    drawn = np.arange(64, dtype="u1").reshape(8, 8) % 17
+    widget = bag_of_patches(picture=drawn)
+    all_found = run(SCRIPTS, VIEWED, sent=state_of(widget), views=views)
+    for view, found in zip(views, all_found, strict=True):
+        ink = drawn if view["digit"] < 0 else widget.samples[0]
+        picture = torch.tensor(ink / 16).float().view(1, 1, 8, 8)
+        image = (picture - DATA.mean) / DATA.std
+        order = found["order"]
+        assert (order == [*range(16)]) == (view["seed"] == 0)
+        patches = 16 * patchify(picture, 2)[0, order]
+        np.testing.assert_allclose(numbers(found["shown"], 16, 4), patches)
+        model = digit_model() if view["positions"] else bag_model()
+        expected, written = (
+            model(reordered(image, one)).softmax(dim=-1)[0]
+            for one in (order, [*range(16)])
+        )
+        np.testing.assert_allclose(found["chances"], expected, atol=1e-4)
+        # In order there is nothing to compare with.
+        if view["seed"]:
+            np.testing.assert_allclose(found["whole"], written, atol=1e-4)
+        else:
+            assert found["whole"] is None
 
 
 def test_swaps_by_hand_come_after_the_shuffle():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from explorers import guessing_model, hide_and_guess, hiding
 from helpers import refuses
-from javascript import numbers, run
+from javascript import numbers, run, state_of
 from torch import Tensor
 
 from vitedu.book.hidden_patches import pictures_to_hide
@@ -13,7 +13,8 @@ from vitedu.config import ViTConfig
 from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 from vitedu.patches import unpatchify
 
-SCRIPTS = "matrices follow_digit_maths hide_and_guess_maths"
+SCRIPTS = """matrices follow_digit_maths hide_and_guess_maths
+hide_and_guess"""
 GUESSER = """const fillIn = makeGuesser(
   new DataView(Uint8Array.from(Buffer.from(sent.weights, "base64")).buffer),
   sent.layout, sent.config);
@@ -39,6 +40,74 @@ def in_page(code: str, **given):
         sent=sent,
         **given,
     )
+
+
+# What is computed and said where some patches are hidden.
+VIEWED = """(async () => {
+  const given = await givenBy(read, sent);
+  return masks.map((mask) => {
+    const hidden = encodeArray(
+      { data: Uint8Array.from(mask), shape: [49] }, "bool");
+    const found = compute({ picture: 0, seed: 1, hidden }, given);
+    return { ...found.published, filled: found.filled,
+      reading: say(found).reading };
+  });
+})()"""
+
+
+def viewed(*masks: np.ndarray) -> list[dict]:
+    lists = [mask.astype(int).tolist() for mask in masks]
+    return run(SCRIPTS, VIEWED, sent=state_of(hide_and_guess()), masks=lists)
+
+
+@torch.no_grad()
+def test_misses_and_words_are_those_of_what_is_hidden():
+    one = np.arange(49) == 16
+    masks = [np.arange(49) % 3 > 0, one, ~one]
+    words = [
+        "17 of 49 patches are visible, 32 are hidden.",
+        "48 of 49 patches are visible, 1 is hidden.",
+        "1 of 49 patches is visible, 48 are hidden.",
+    ]
+    right = PIXELS[0, 0].numpy()
+    for mask, said, found in zip(masks, words, viewed(*masks), strict=True):
+        image = (PIXELS[:1] - MEAN) / STD
+        filled = guessing_model().fill_in(image, mask_of(mask)) * STD + MEAN
+        filled = filled[0, 0].clamp(0, 1).numpy()
+        np.testing.assert_allclose(
+            numbers(found["filled"], 28, 28), filled, atol=2e-5
+        )
+        pixels = mask.reshape(7, 7).repeat(4, 0).repeat(4, 1)
+        off, grey = (
+            np.abs(it - right)[pixels].mean()
+            for it in (filled, right[~pixels].mean())
+        )
+        assert found["off"] == pytest.approx(off, abs=1e-4)
+        assert found["grey"] == pytest.approx(grey, abs=1e-4)
+        reading = found["reading"]
+        assert reading.startswith(said)
+        assert f"off by {found['off']:.2f} on average" in reading
+        assert reading.endswith(f"would be off by {found['grey']:.2f}.")
+
+
+def test_nothing_to_guess_and_nothing_to_guess_from():
+    nothing, everything = viewed(np.zeros(49), np.ones(49))
+    assert nothing["off"] == nothing["grey"] == "none"
+    assert nothing["reading"] == (
+        "All 49 patches are visible: nothing is left to predict."
+    )
+    np.testing.assert_allclose(
+        nothing["filled"], PIXELS[0].flatten(), atol=1e-6
+    )
+    assert everything["grey"] == "none"
+    assert everything["reading"].startswith("None of 49 patches is visible")
+
+
+def test_what_is_seen_is_outlined():
+    hidden = np.ones(49)
+    hidden[16:18] = 0
+    line = run(SCRIPTS, "outline(hidden)", hidden=hidden.tolist())
+    assert line == "M2 2h1M2 3h1M2 2v1M3 2h1M3 3h1M4 2v1"
 
 
 def mask_of(found: list[bool]) -> Tensor:
@@ -83,15 +152,6 @@ def test_where_nothing_is_seen_the_class_token_alone_is_read():
     expected = unpatchify(guess, 4, (7, 7)).flatten() * STD + MEAN
     for one in found:
         np.testing.assert_allclose(one, expected, atol=2e-5)
-
-
-def test_where_nothing_is_hidden_the_picture_stays():
-    pixels = PIXELS[0].flatten()
-    found = in_page(
-        "fillIn(Float32Array.from(pixels), hiddenAtRandom(0, 1))",
-        pixels=pixels.tolist(),
-    )
-    np.testing.assert_array_equal(np.float32(found), pixels)
 
 
 def test_it_opens_with_what_its_seed_draws():

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 import torch
 from chapter_files import CHAPTERS, read
@@ -9,7 +10,15 @@ from javascript import run
 
 from vitedu.widgets.ring import GRADIENTS
 
-COUNTS = range(2, 9)
+LOOK = """((found) => ({
+  ...found.published, shares: found.shares, said: say(found),
+  chunks: ringRows(found).slice(1).map((row) => row.children.slice(1).map(
+    ({ attributes, children: [number] }) =>
+      [attributes.class, number.attributes.text])),
+  rows: collectRows(found).map((row) => row.children[1].attributes.class),
+  bars: sentRows(found.collect.sent, found).map(({ children: [, track] }) =>
+    track.children.map(({ attributes }) => attributes)),
+}))"""
 
 
 def chapter_ring() -> dict:
@@ -25,34 +34,62 @@ def chapter_ring() -> dict:
     return names
 
 
-def gradients(count: int) -> list[list[int]]:
-    return [list(row[:count]) for row in GRADIENTS[:count]]
-
-
 def rounds_of_chapter(vectors: list[torch.Tensor]) -> Iterator[tuple]:
     for held, sent in chapter_ring()["ring_all_reduce"](vectors):
-        yield [torch.cat(chunks).tolist() for chunks in held], list(sent)
+        yield torch.cat([*map(torch.cat, held)]).tolist(), list(sent)
 
 
-@pytest.mark.parametrize("count", COUNTS)
-def test_each_round_is_that_of_the_chapter(count):
-    found = run(
-        "ring_maths",
-        """Array.from({ length: roundsOf(gradients.length) + 1 },
-          (_, step) => ringAfter(gradients, step))""",
-        gradients=gradients(count),
+def looks(count: int) -> list[dict]:
+    """Return what each round of so many processes shows."""
+    return run(
+        "ring ring_panels",
+        f"Array.from({{ length: rounds }}, (_, step) => {LOOK}(compute("
+        "{ num_processes: count, step }, { gradients })))",
+        gradients=GRADIENTS,
+        count=count,
+        rounds=2 * (count - 1) + 1,
     )
-    vectors = [torch.tensor(row) for row in gradients(count)]
+
+
+@pytest.mark.parametrize("count", range(2, 9))
+def test_each_round_is_that_of_the_chapter(count):
+    vectors = [torch.tensor(row[:count]) for row in GRADIENTS[:count]]
     bits = [torch.full((count,), 1 << rank) for rank in range(count)]
-    expected = list(rounds_of_chapter(vectors))
-    whose = list(rounds_of_chapter(bits))
-    assert len(found) == len(expected) == 2 * (count - 1) + 1
-    for step, (held, sent) in enumerate(expected):
-        shown = found[step]["held"]
-        numbers = [[chunk["number"] for chunk in row] for row in shown]
-        owners = [[chunk["whose"] for chunk in row] for row in shown]
-        assert numbers == held
-        assert owners == whose[step][0]
-        assert found[step]["sent"] == sent
-    share = found[-1]["sent"][0] / count
-    assert share == pytest.approx(2 * (count - 1) / count)
+    expected = rounds_of_chapter(vectors)
+    owners = rounds_of_chapter(bits)
+    found = looks(count)
+    for shown, (held, sent), (whose, _) in zip(
+        found, expected, owners, strict=True
+    ):
+        assert (shown["held"], shown["whose"]) == (held, whose)
+        assert shown["sent"] == sent
+        classes, texts = np.array(shown["chunks"]).reshape(-1, 2).T
+        assert [int(one.replace("−", "-")) for one in texts] == held
+        finished = [one == 2**count - 1 for one in whose]
+        assert ["whole" in one.split() for one in classes] == finished
+        for kind in ("sent", "got"):
+            moved = [kind in one.split() for one in classes]
+            assert sum(moved) == (count if shown["step"] else 0)
+            one_row = [kind in row.split() for row in shown["rows"]]
+            assert sum(one_row) == (1 if shown["step"] else 0)
+        widths = [float(bar["width"]) for _, bar, _ in shown["bars"]]
+        most = max(count - 1, 2 * (count - 1) / count)
+        shares = np.array(shown["collectSent"]) / most
+        assert widths == pytest.approx(100 * shares, abs=0.01)
+    last = found[-1]
+    sums = torch.stack(vectors).sum(0).tolist() * count
+    assert last["held"] == last["collected"] == sums
+    assert last["shares"] == pytest.approx([2 * (count - 1) / count] * count)
+    assert last["collectSent"][0] == last["collectReceived"][0] == count - 1
+
+
+def test_words_say_what_is_shown():
+    said = [look["said"]["sentences"] for look in looks(4)]
+    assert said[0].startswith("Each process holds its own gradient, and")
+    assert "No sum is finished yet." in said[2]
+    assert said[3].endswith(
+        "Each process now has 1 of 4 sums. In the ring each process has sent "
+        "0.75 gradients. In the other scheme, process 0 has sent 0 and "
+        "received 3, taking 4 times as long."
+    )
+    assert said[4].startswith("Rounds 4 to 6 pass the finished sums around.")

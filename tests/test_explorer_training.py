@@ -1,4 +1,4 @@
-"""What the explorer Training counts, against numpy."""
+"""What the explorer Training counts, says and draws, against numpy."""
 
 from functools import cache
 
@@ -10,53 +10,102 @@ from javascript import run
 WIDGET = training()
 WRONG = WIDGET.answers != WIDGET.labels  # (network, epoch, image)
 NETWORKS, EPOCHS, COUNT = WRONG.shape
+VIEWS = [
+    {"network": network, "epoch": at + 1, "image": (7 * at + network) % COUNT}
+    for network, at in np.ndindex(NETWORKS, EPOCHS)
+]
 FOUND = """(() => {
-  const it = makeHistory({ data: answers, shape }, labels);
-  const numbers = (count) => Array.from({ length: count }, (_, i) => i);
-  return numbers(it.networks).map((network) => ({
-    worst: worstEpoch(it, network),
-    epochs: numbers(it.epochs).map((at) => ({
-      misread: it.misread(network, at + 1),
-      changes: it.changes(network, at + 1),
-      states: it.states(network, at + 1),
-      next: numbers(it.count).map((image) =>
-        it.nextMisread(network, at + 1, image)),
-    })),
-  }));
+  const given = read(modelOf(state));
+  const { history } = given;
+  return {
+    tour: tour(steps, given).map(([, settings]) => settings),
+    views: views.map((view) => {
+      const { network, epoch } = view;
+      const found = compute(view, given);
+      return {
+        ...found.published, ...say(found, given),
+        changes: history.changes(network, epoch),
+        states: history.states(network, epoch),
+        strip: answerStrip(found.answers, found.label, epoch).map(
+          ({ attributes }) => attributes),
+        lines: epochLines(found, 340),
+      };
+    }),
+  };
 })()"""
-each_epoch = pytest.mark.parametrize(
-    ("network", "at"), [*np.ndindex(NETWORKS, EPOCHS)]
-)
+TOUR = [
+    ["", {"network": 0, "epoch": "worst"}],
+    ["", {"network": 1, "epoch": "last", "misread": True}],
+    ["", {"network": 2, "epoch": "third"}],
+]
+each_view = pytest.mark.parametrize("view", range(len(VIEWS)))
 
 
 @cache
-def found() -> list[dict]:
-    return run(
-        "training_maths",
-        FOUND,
-        answers=WIDGET.answers,
-        shape=list(WIDGET.answers.shape),
-        labels=WIDGET.labels,
-    )
-
-
-@each_epoch
-def test_it_counts_what_is_misread_and_what_has_changed(network, at):
-    it, now = found()[network]["epochs"][at], WRONG[network, at]
-    before = WRONG[network, at - 1] if at else now
-    assert it["misread"] == np.flatnonzero(now).tolist()
-    assert it["changes"] == {
-        "mended": (before & ~now).sum(),
-        "lost": (now & ~before).sum(),
+def found() -> dict:
+    arrays = {
+        name: {
+            "data": getattr(WIDGET, name).tobytes(),
+            "shape": list(getattr(WIDGET, name).shape),
+            "dtype": "uint8",
+        }
+        for name in ("images", "labels", "answers")
     }
+    state = arrays | {"names": WIDGET.names}
+    scripts = "training training_pictures"
+    return run(scripts, FOUND, state=state, steps=TOUR, views=VIEWS)
+
+
+def article(digit: int) -> str:
+    return f"an {digit}" if digit == 8 else f"a {digit}"
+
+
+@each_view
+def test_it_says_and_shows_what_is_misread_and_what_has_changed(view):
+    it, (network, epoch, image) = found()["views"][view], VIEWS[view].values()
+    now = WRONG[network, epoch - 1]
+    before = WRONG[network, epoch - 2] if epoch > 1 else now
+    assert it["misread"] == np.flatnonzero(now).tolist()
+    mended, lost = (before & ~now).sum(), (now & ~before).sum()
+    assert it["changes"] == {"mended": mended, "lost": lost}
+    label, answers = WIDGET.labels[image], WIDGET.answers[network, :, image]
+    said = answers[epoch - 1]
+    assert it["reading"] == " ".join(
+        [
+            f"{WIDGET.names[network]} after epoch {epoch} misreads "
+            f"{now.sum()} of 30 test digits, "
+            f"an accuracy of {100 * (1 - now.mean()):.1f}%.",
+            f"Since the previous epoch, {mended} were fixed and {lost} "
+            "went wrong."
+            if epoch > 1
+            else "It has gone through the training images once.",
+            f"The chosen digit, {article(label)}, "
+            + (
+                "is read correctly."
+                if said == label
+                else f"is taken for {article(said)}."
+            ),
+        ]
+    )
+    assert [one["text"] for one in it["strip"]] == answers.tolist()
+    kinds = [one["class"].split() for one in it["strip"]]
+    assert ["wrong" in kind for kind in kinds] == (answers != label).tolist()
+    assert [at + 1 for at, kind in enumerate(kinds) if "now" in kind] == [
+        epoch
+    ]
+    # The point of the epoch lies on the line of its network, with its count.
+    *_, line, point, _, count = it["lines"]
+    at = line["attributes"]["d"][1:].split("L")[epoch - 1].split()
+    ends = [point["attributes"][name] for name in ("cx", "cy")]
+    assert ends == [float(number) for number in at]
+    assert count["attributes"]["text"] == now.sum()
 
 
 def test_a_digit_that_comes_right_fades_over_three_epochs():
     seen = set()
-    for network, at in np.ndindex(NETWORKS, EPOCHS):
-        states = found()[network]["epochs"][at]["states"]
-        for image, state in enumerate(states):
-            past = WRONG[network, : at + 1, image][::-1]
+    for it in found()["views"]:
+        for image, state in enumerate(it["states"]):
+            past = WRONG[it["network"], : it["epoch"], image][::-1]
             # Epochs since it was misread last.
             ago = past.argmax() if past.any() else EPOCHS
             expected = "wrong" if ago == 0 else f"mended-{ago}"
@@ -65,8 +114,10 @@ def test_a_digit_that_comes_right_fades_over_three_epochs():
     assert seen == {"wrong", "mended-1", "mended-2", "mended-3", "right"}
 
 
-@pytest.mark.parametrize("network", range(NETWORKS))
-def test_the_worst_epoch_loses_most(network):
-    lost = (WRONG[network, 1:] & ~WRONG[network, :-1]).sum(axis=1)
+def test_a_tour_looks_its_epochs_up_and_leaves_out_what_is_not_there():
+    lost = (WRONG[0, 1:] & ~WRONG[0, :-1]).sum(axis=1)
     assert np.ptp(lost) > 0
-    assert found()[network]["worst"] == lost.argmax() + 2
+    assert found()["tour"] == [
+        {"network": 0, "epoch": lost.argmax() + 2, "image": 0},
+        {"network": 1, "epoch": EPOCHS, "image": WRONG[1, -1].argmax()},
+    ]

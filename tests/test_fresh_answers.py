@@ -101,7 +101,7 @@ def hides_the_values(q, k, v, mask=None):
 
 
 @answer_to(
-    chapter_04.decoder_mask, "all places on axis 0 hold the same numbers"
+    chapter_04.decoder_mask, "all positions on axis 0 hold the same numbers"
 )
 def hides_the_first_pad_id_only(tokens, pad_id):
     length = tokens.shape[1]
@@ -132,7 +132,8 @@ def reads_keys_as_values(x, w_qkv, w_o, num_heads):
 
 
 @answer_to(
-    chapter_06.each_token_alone, "each place on axis 2 is shifted by a number"
+    chapter_06.each_token_alone,
+    "each position on axis 2 is shifted by its own number",
 )
 def shifts_before_the_gain(x, gain, shift):
     centred = x - x.mean(dim=2, keepdim=True)
@@ -233,7 +234,7 @@ def takes_the_worst(table, begin, end, max_len, beam_size):
     return torch.tensor(best[1:])
 
 
-@answer_to(chapter_10.chances_to_draw, "7 numbers of each row are not 0")
+@answer_to(chapter_10.chances_to_draw, "7 numbers in each row are not 0")
 def divides_after_the_softmax(log_probs, temperature, top_k):
     chances = log_probs.exp() / temperature
     least = chances.topk(top_k).values[:, -1:]
@@ -248,7 +249,7 @@ def keeps_every_other_patch(images, p1, p2):
     return windows.reshape(len(images), -1, images.shape[1] * p1 * p2)
 
 
-@answer_to(chapter_11.to_kernel, "right, but they stand in other places")
+@answer_to(chapter_11.to_kernel, "right, but they are in other positions")
 def puts_the_colours_before_the_pixels(matrix, num_channels, patch_size):
     p1, p2 = patch_size
     return matrix.reshape(num_channels, p2, p1, -1).permute(3, 0, 2, 1)
@@ -276,7 +277,7 @@ def runs_the_blocks_backwards(
 
 @answer_to(
     chapter_14.training_and_measuring,
-    "your function returned float, a list is asked for",
+    "your function returned float, not a list",
 )
 def returns_the_last_only(model, batches, optimizer, evaluate, epochs):
     for _ in range(epochs):
@@ -293,7 +294,7 @@ def pair_of(patch_size):
     return patch_size if isinstance(patch_size, tuple) else (patch_size,) * 2
 
 
-@answer_to(chapter_14.cut_patches, "for `images` with axes 2 and 3 exchanged")
+@answer_to(chapter_14.cut_patches, "for `images` with axes 2 and 3 swapped")
 def reads_height_as_width(images, patch_size):
     p1, p2 = pair_of(patch_size)
     windows = images.mT.unfold(2, p1, p1).unfold(3, p2, p2)
@@ -346,7 +347,7 @@ def rolled(maps, kept, read):
     return read(rollout)
 
 
-@answer_to(chapter_16.class_token_rollout, "On axis 1: 0 is too many")
+@answer_to(chapter_16.class_token_rollout, "On axis 1: 0 is extra")
 def keeps_the_class_token(maps, kept):
     return rolled(maps, kept, lambda r: r[:, 0])
 
@@ -387,7 +388,9 @@ def overflows(out_a, log_a, out_b, log_b):
     return (a * out_a + b * out_b) / (a + b)
 
 
-@answer_to(chapter_19.join, "Row 1 of the result moves when row 0 of `log_a`")
+@answer_to(
+    chapter_19.join, "Row 1 of the result changes when row 0 of `log_a`"
+)
 def shares_out_over_the_queries(out_a, log_a, out_b, log_b):
     a, b = torch.stack([log_a, log_b]).softmax(dim=1)
     return a * out_a + b * out_b

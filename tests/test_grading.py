@@ -111,9 +111,9 @@ def number(**changes):
         (1600, False, "the variance."),
         (41, False, "41 is too large. Once is too little."),
         (-2, False, "-2 is too small. Once is too little."),
-        ("40", False, "a number is asked for, not '40'."),
-        (True, False, "a number is asked for, not True."),
-        (math.nan, False, "a number is asked for, not nan."),
+        ("40", False, "the answer should be a number, not '40'."),
+        (True, False, "the answer should be a number, not True."),
+        (math.nan, False, "the answer should be a number, not nan."),
         (39.8, False, "the neighbour."),
     ],
 )
@@ -146,8 +146,8 @@ def function(**changes):
             "that differs is at [0, 1]: 0.2857 instead of 0.4286. It is "
             "right for small.",
         ),
-        (lambda x, n: x.T * n, "small: the shape is (5, 3), it should be (3,"),
-        (lambda x, n: 2, "small: your function returned int, a tensor is"),
+        (lambda x, n: x.T * n, "small: the shape is (5, 3), but it should be"),
+        (lambda x, n: 2, "small: your function returned int, not a tensor"),
         (
             lambda x, n: x / 0,
             "small: no number is finite. Infinity comes from a division",

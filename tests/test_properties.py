@@ -53,7 +53,7 @@ AHEAD[..., 1, 3] = True
         (lambda y: y + 0.25, "every number is off by 0.25."),
         (lambda y: y * 0 + 3, "all numbers are the same."),
         (lambda y: y.flip(2), "axis 2 runs backwards."),
-        (lambda y: y.roll(1, 2), "everything on axis 2 is one place too"),
+        (lambda y: y.roll(1, 2), "everything on axis 2 is one position too"),
         (
             lambda y: y[:, :, [1, 3, 0, 4, 2]],
             "the numbers are right, but on axis 2 they are out of order.",
@@ -64,7 +64,7 @@ AHEAD[..., 1, 3] = True
         ),
         (
             lambda y: y - 2 * y.mean(dim=-1, keepdim=True),
-            "each row is shifted by a number of its own.",
+            "each row is shifted by its own number.",
         ),
         (lambda y: y * 1.001 - 1e-3, "the numbers are nearly right"),
         (
@@ -73,21 +73,24 @@ AHEAD[..., 1, 3] = True
         ),
         (lambda y: y.transpose(1, 2), "The numbers are right; axes are"),
         (lambda y: y.flatten(1, 2), "The numbers are right; reshape them."),
-        (lambda y: y.mean(1), "Axis 1 is averaged and should stay."),
+        (lambda y: y.mean(1), "Axis 1 is averaged and should be kept."),
         (lambda y: y[:, :, -1], "Only the last of axis 2 is there."),
         (lambda y: y / 0, "no number is finite. Infinity comes from a div"),
         (lambda y: y.transpose(2, 3).flip(2).mT, "axis 3 runs backwards."),
-        (lambda y: y.roll(2, 2), "everything on axis 2 is 2 places too late"),
+        (
+            lambda y: y.roll(2, 2),
+            "everything on axis 2 is 2 positions too late",
+        ),
         (lambda y: y.exp(), "the exponential of what it should be."),
-        (lambda y: y.abs(), "the numbers are right but for their signs."),
+        (lambda y: y.abs(), "the numbers are right except for their signs."),
         (lambda y: y[:, :1].expand_as(y), "on axis 1 hold the same numbers"),
         (
             lambda y: y + torch.arange(1, 7),
-            "each place on axis 3 is shifted by",
+            "each position on axis 3 is shifted by",
         ),
         (lambda y: y[:, :, [0, 2, 3]], "On axis 2: 1 and 4 are missing; the"),
-        (lambda y: y + V, "`v` was added and should not be, or once too"),
-        (lambda y: y + torch.rand(5, 6), "Each call gives other numbers."),
+        (lambda y: y + V, "`v` was added and should not be, or was added"),
+        (lambda y: y + torch.rand(5, 6), "Each call gives different numbers."),
     ],
 )
 def test_a_broken_property_is_named(change, said):
@@ -96,7 +99,7 @@ def test_a_broken_property_is_named(change, said):
 
 def test_what_has_to_add_up_to_1_is_named():
     message = told(lambda q, k: weights(k, q).mT, weights, (Q, K))
-    assert "what axis 3 holds should add up to 1, and adds up to" in message
+    assert "the sum over axis 3 should be 1, but it is" in message
 
 
 @pytest.mark.parametrize(
@@ -104,13 +107,13 @@ def test_what_has_to_add_up_to_1_is_named():
     [
         (
             AHEAD,
-            "Row [0, 0, 1] of the result moves when row 3 of `k` changes, "
-            "and should not. It looks ahead.",
+            "Row [0, 0, 1] of the result changes when row 3 of `k` changes, "
+            "but should not. It looks ahead.",
         ),
         (
             SHORT,
-            "Row [0, 0, 4] of the result should move when row 0 of `k` "
-            "changes, and does not.",
+            "Row [0, 0, 4] of the result should change when row 0 of `k` "
+            "changes, but does not.",
         ),
     ],
 )
@@ -146,7 +149,7 @@ def test_whole_numbers_and_truths_are_described():
     assert "right function returns" not in told(
         lambda x: x > 5, lambda x: x > 3, (count,)
     )
-    assert "False and True, are exchanged" in told(
+    assert "False and True, are swapped" in told(
         lambda x: x <= 3, lambda x: x > 3, (count,)
     )
     # What lies behind the point is not cut off.

@@ -68,7 +68,7 @@ def parse_gift(text):
 TRICKY = Question(
     ask="Is {a} = b: or ~c # d? A \\ backslash",
     where="Nowhere",
-    options={"x = 1": "50 % {no}", "y ~ 2": "#1", "plain": 'so, "it" is'},
+    options={"x = 1": "50% {no}", "y ~ 2": "#1", "plain": 'so, "it" is'},
     right="y ~ 2",
 )
 

@@ -1,5 +1,6 @@
 """What the Chinese site is made from: pages, lists, scripts, and its gaps."""
 
+import ast
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ from tools import site_in, translated
 from tools.site_in import (
     Edition,
     Incomplete,
+    code_in,
     page_in,
     page_said,
     pieces,
@@ -48,6 +50,7 @@ WORDS = {
     "kinds": {"ink": "ink"},
     "tour": [["Train", {"order": "Train"}, "Train"]],
     "without": ["Without"],
+    "like": "Train",
 }
 SCRIPT = """
 const PHRASES = new Map();
@@ -146,6 +149,7 @@ def test_words_of_an_explorer_change_and_names_do_not():
         "kinds": {"ink": "墨迹"},
         "tour": [["训练", {"order": "Train"}, "Train"]],
         "without": ["去掉"],
+        "like": "训练",
     }
     # What is no file of words changes where it is shown.
     assert '"no root": { order: "ink" }' in script
@@ -157,6 +161,23 @@ def test_words_of_an_explorer_change_and_names_do_not():
         "circle": "圆",
         "A way to train": "一种训练",
     }
+
+
+@pytest.mark.parametrize("name", ["vit", "transformer"])
+def test_code_in_chinese_is_the_same_code(edition, name):
+    english = (ROOT / f"book/one-file/{name}.py").read_text(encoding="utf-8")
+    with edition.saying(f"one-file/{name}") as say:
+        chinese = code_in(english, say)
+    assert edition.told == []
+    assert "（第 6 章）" in chinese
+    trees = ast.parse(english), ast.parse(chinese)
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(
+                node.value, ast.Constant
+            ):
+                node.value.value = ""  # a docstring
+    assert ast.dump(trees[0]) == ast.dump(trees[1])
 
 
 def test_the_front_page_has_what_the_english_one_showed(

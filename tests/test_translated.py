@@ -106,6 +106,30 @@ def test_times_are_those_that_were_measured(tmp_path):
     assert edition.cells[0].source.endswith("运行 31 秒")
 
 
+def test_chinese_that_still_holds_is_marked(tmp_path, monkeypatch):
+    folder = tmp_path / "book" / "zh"
+    folder.mkdir(parents=True)
+    path = written(folder)
+    reworded = chapter()
+    reworded.cells[1].metadata.caption = "A line that one drew."
+    reworded.cells[3].source = "The *very end*."
+    (tmp_path / "chapters").mkdir()
+    nbformat.write(reworded, tmp_path / "chapters" / "03-title.ipynb")
+    monkeypatch.setattr(translated, "ROOT", tmp_path)
+    with pytest.raises(ValueError, match="CELL must be a stale cell"):
+        translated.carry("03-title", "zh", ["title"])
+    assert translated.carry("03-title", "zh", ["end"]) == ["end"]
+    assert [
+        remark.split()[0]
+        for remark in translated.remarks(reworded, translated.read(path))
+    ] == ["figure:caption"]
+    assert translated.carry("03-title", "zh", []) == ["figure:caption"]
+    edition = translated.translated(reworded, path)
+    assert edition.cells[3].source == "**完**。"
+    with pytest.raises(ValueError, match="NAME must be a chapter"):
+        translated.carry("04-none", "zh", [])
+
+
 def test_what_is_not_up_to_date_is_named(tmp_path):
     changed = chapter()
     changed.cells[3].source = "The very *end*."

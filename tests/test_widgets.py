@@ -303,16 +303,17 @@ def test_a_script_is_a_module(name, tmp_path):
 
 # A whole network, and words for each of its stages.
 LARGE = {
-    "FollowDigit": 32_000,
+    "BagOfPatches": 23_000,
+    "DecodingSteps": 22_000,
+    "FollowDigit": 33_500,
     "FollowSentence": 34_500,
-    "ReverseTrainer": 20_500,
 }
 
 
 @pytest.mark.parametrize("name", widgets.__all__)
 def test_a_script_with_its_styles_is_small(name):
     text = getattr(widgets, name)._esm + getattr(widgets, name)._css
-    assert len(gzip.compress(text.encode())) < LARGE.get(name, 20_000)
+    assert len(gzip.compress(text.encode())) < LARGE.get(name, 21_000)
 
 
 class Carrier(SoftmaxScaling):

@@ -1,9 +1,11 @@
-"""Find a Chromium for the tests of the site, or install one."""
+"""Find a Chromium for the tests of the site and for what is printed."""
 
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +38,24 @@ def launch(playwright: "Playwright", path: str) -> "Browser":
     return playwright.chromium.launch(
         executable_path=path, args=["--no-sandbox"]
     )
+
+
+@contextmanager
+def started() -> Iterator["Browser"]:
+    """Start a Chromium, and close it at the end.
+
+    Raises:
+        SystemExit: There is none.
+    """
+    from playwright.sync_api import sync_playwright
+
+    path = find()
+    if path is None:
+        sys.exit("No Chromium was found: python -m tools.ensure_browser")
+    with sync_playwright() as playwright:
+        browser = launch(playwright, path)
+        yield browser
+        browser.close()
 
 
 def install() -> None:

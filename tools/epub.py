@@ -2,7 +2,8 @@
 
 It is an EPUB 3, written into `_build/from-transformer-to-vit.epub`, that of
 the site in Chinese into `_build/from-transformer-to-vit-zh.epub`. Formulas are
-MathML, figures are those of the site; nothing in it runs.
+MathML, figures are those of the site, explorers are photographed as they open;
+nothing in it runs.
 """
 
 import html
@@ -16,8 +17,9 @@ from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from bs4 import Tag
+from playwright.sync_api import Browser
 
-from tools import paper
+from tools import ensure_browser, paper, stills
 from tools.translated import saying, site_of, target
 from vitedu.atomic_files import write_whole
 
@@ -77,17 +79,21 @@ PACKAGE = """<?xml version="1.0" encoding="utf-8"?>
 
 def main(language: str = "") -> None:
     """Write the e-book, and say where it is."""
-    path = target(BOOK, language)
+    site, path = site_of(language), target(BOOK, language)
     path.parent.mkdir(exist_ok=True)
     pages = [page for _, pages in paper.contents() for page in pages]
-    write_whole(path, pack(site_of(language), pages, language))
+    with ensure_browser.started() as browser:
+        write_whole(path, pack(browser, site, pages, language))
     print(f"The e-book is {path.relative_to(paper.ROOT)}")
 
 
-def pack(site: Path, pages: list[str], language: str = "") -> bytes:
+def pack(
+    browser: Browser, site: Path, pages: list[str], language: str = ""
+) -> bytes:
     """Return an EPUB of pages of the site.
 
     Args:
+        browser: A running Chromium.
         site: The folder of the built site.
         pages: Pages as in `_toc.yml`, such as `chapters/04-masking`. Links
             to other pages of the site become plain words.
@@ -96,8 +102,11 @@ def pack(site: Path, pages: list[str], language: str = "") -> bytes:
     Raises:
         FileNotFoundError: The site has no such page, or a page no such image.
     """
-    say = saying(language)
-    sections = {page: paper.read(site, page, say) for page in pages}
+    say, folder = saying(language), target("stills", language)
+    sections = {}
+    for page in pages:
+        pictures = stills.photograph(browser, site, page, folder)
+        sections[page] = paper.read(site, page, say, pictures)
     for section in sections.values():
         _write_out_machines(section)
     titles = {page: paper.title(text) for page, text in sections.items()}

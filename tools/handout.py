@@ -12,10 +12,10 @@ import tempfile
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from pypdf import PdfReader
 
-from tools import ensure_browser, paper
+from tools import ensure_browser, paper, stills
 from tools.translated import saying, site_of, target
 from vitedu.atomic_files import write_whole
 from vitedu.book.outputs import Say
@@ -26,19 +26,14 @@ BOOK = "from-transformer-to-vit.pdf"
 def main(language: str = "") -> None:
     """Print every chapter and the book, and say where they are."""
     site, folder = site_of(language), target("handout", language)
-    path = ensure_browser.find()
-    if path is None:
-        sys.exit("No Chromium was found: python -m tools.ensure_browser")
     folder.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = ensure_browser.launch(playwright, path)
+    with ensure_browser.started() as browser:
         for _, pages in paper.contents():
             for page in pages:
                 if page.startswith("chapters/"):
                     content = chapter(browser, site, page, language)
                     write_whole(folder / f"{paper.name(page)}.pdf", content)
         write_whole(folder / BOOK, book(browser, site, language))
-        browser.close()
     print(f"The handouts are in {folder.relative_to(paper.ROOT)}")
 
 
@@ -56,7 +51,7 @@ def chapter(
     Raises:
         FileNotFoundError: The site has no such page.
     """
-    texts = sections(site, [page], language)
+    texts = sections(browser, site, [page], language)
     return _print(browser, document(site, texts, language=language))
 
 
@@ -66,7 +61,7 @@ def book(browser: Browser, site: Path, language: str = "") -> bytes:
     It is printed twice: the first time tells on which page a chapter begins.
     """
     pages = [page for _, pages in paper.contents() for page in pages]
-    texts = sections(site, pages, language)
+    texts = sections(browser, site, pages, language)
     say = saying(language)
     contents = _contents(texts, {}, say)
     first = _print(browser, document(site, texts, contents, language))
@@ -75,9 +70,10 @@ def book(browser: Browser, site: Path, language: str = "") -> bytes:
 
 
 def sections(
-    site: Path, pages: list[str], language: str = ""
+    browser: Browser, site: Path, pages: list[str], language: str = ""
 ) -> dict[str, Tag]:
     """Return the texts of pages, by the name that links between them use."""
+    say, folder = saying(language), target("stills", language)
     names = {page: paper.name(page) for page in pages}
 
     def address(page: str, place: str) -> str | None:
@@ -87,7 +83,8 @@ def sections(
 
     found = {}
     for page, name in names.items():
-        section = found[name] = paper.read(site, page, saying(language))
+        pictures = stills.photograph(browser, site, page, folder)
+        section = found[name] = paper.read(site, page, say, pictures)
         paper.link(section, page, address)
         for element in section.select("[id]"):
             element["id"] = f"{name}--{element['id']}"

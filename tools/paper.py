@@ -2,14 +2,14 @@
 
 Nothing can be unfolded, chosen or moved there. So each of these finds a place:
 hidden code is left out, folds that are no solutions stand open, an explorer
-gives way to a line that says so, guesses and questions become lists, and a
+gives way to a picture of it, guesses and questions become lists, and a
 number with a tick is a number. What would give an answer away comes at the end
 of the chapter: the guesses, the hints, the solutions, the answers to the
 questions.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import yaml
@@ -17,11 +17,12 @@ from bs4 import BeautifulSoup, Tag
 from vitedu_book.deeper import unfold
 from vitedu_book.teaching import NAMED
 
+from tools.stills import VIEW, Still
 from vitedu.book.outputs import Say
 
 ROOT = Path(__file__).parent.parent
-VIEW = 'script[type$="widget-view+json"]'
 DROPPED = (
+    "form.vitedu-answer",
     "a.headerlink",
     "script:not([type$='widget-view+json'])",
     "details.above-input",
@@ -31,8 +32,6 @@ DROPPED = (
     ".vitedu-show",
     ".tick-cards",
 )
-# How the verdict on an answer that is missing or wrong begins.
-NOT_YET = ("Not yet", "还不对")
 
 
 def contents() -> list[tuple[str, list[str]]]:
@@ -55,22 +54,25 @@ def name(page: str) -> str:
     return (page.partition("/")[2] or page).replace("/", "-")
 
 
-def read(site: Path, page: str, say: Say = str) -> Tag:
+def read(
+    site: Path, page: str, say: Say = str, stills: Sequence[Still] = ()
+) -> Tag:
     """Return the section that is the whole text of a page, ready for paper.
 
     Args:
         site: The folder of the built site.
         page: A page as in `_toc.yml`, such as `chapters/04-masking`.
         say: Says what is added in the language of the site.
+        stills: Of the explorers of the page, in its order.
 
     Raises:
         FileNotFoundError: The site has no such page.
+        ValueError: There are not as many stills as explorers.
     """
     text = (site / f"{page}.html").read_text(encoding="utf-8")
     section = BeautifulSoup(text, "html.parser").select_one("article section")
     write_out(section)
-    folds = section.select("details.below-input, .tag_hide-cell > details")
-    for fold in folds:
+    for fold in section.select("details.below-input"):
         fold.summary.decompose()
         fold.unwrap()
     for fold in section.select("details.sd-dropdown"):
@@ -81,10 +83,8 @@ def read(site: Path, page: str, say: Say = str) -> Tag:
     for selector in DROPPED:
         for element in section.select(selector):
             element.decompose()
-    for view in section.select(VIEW):
-        note = _html('<p class="explorer"></p>')
-        note.string = say("The site has an explorer here.")
-        view.find_parent(class_="cell").replace_with(note)
+    for view, still in zip(section.select(VIEW), stills, strict=True):
+        view.find_parent(class_="cell").replace_with(_figure(still, say))
     for grid in section.select(".sd-container-fluid"):
         grid.replace_with(*map(_flattened, grid.select(".sd-card")))
     for tick in section.select("button.tick"):
@@ -152,6 +152,21 @@ def title(section: Tag) -> str:
 
 def _html(text: str) -> Tag:
     return BeautifulSoup(text, "html.parser").find()
+
+
+def _figure(still: Still, say: Say) -> Tag:
+    figure = _html(
+        '<figure class="explorer"><img><figcaption></figcaption></figure>'
+    )
+    figure.img["src"], figure.img["alt"] = str(still.path), still.label
+    figure.figcaption.append(f"{say('Try it on the site:')} ")
+    address = _html(f"<a>{still.address}</a>")
+    if still.address.startswith("https:"):
+        address["href"] = still.address
+    else:
+        address.name = "code"
+    figure.figcaption.append(address)
+    return figure
 
 
 def _flattened(card: Tag) -> Tag:
@@ -235,21 +250,19 @@ def _taken_from_exercises(section: Tag, say: Say) -> dict[str, list[Tag]]:
         if found := NAMED.match(element.get_text().strip()):
             number = ".".join(found.groups())
             element["id"] = f"exercise-{number}"
-        if element.select_one("details > summary"):
+        kinds = element.get("class", [])
+        if "hints" in kinds:
             hints = _html("<div><ol></ol></div>")
             hints.ol.extend([*element.select("details > p")])
             for hint in hints.select("ol > p"):
                 hint.name = "li"
             taken["Hints"].append(_of_exercise(hints, number, "hints", say))
             element.replace_with(_links(number, say))
-        elif "solution" in element.get("class", []):
-            element.select_one(".admonition-title").decompose()
+        elif "solution" in kinds:
+            element.summary.decompose()
+            element.name = "div"
             answer = _of_exercise(element.extract(), number, "solution", say)
             taken["Solutions"].append(answer)
-        elif "tag_hide-cell" in element.get("class", []):
-            taken["Solutions"].append(element.extract())
-        elif "cell" in element.get("class", []):
-            _drop_empty_verdict(element)
     return taken
 
 
@@ -267,9 +280,3 @@ def _of_exercise(element: Tag, number: str, what: str, say: Say) -> Tag:
     back = f'<a href="#exercise-{number}">{say(f"Exercise {number}")}</a>'
     element.insert(0, _html(f"<p>{back}</p>"))
     return element
-
-
-def _drop_empty_verdict(cell: Tag) -> None:
-    output = cell.select_one(".cell_output")
-    if output and output.get_text().strip().startswith(NOT_YET):
-        output.decompose()

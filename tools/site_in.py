@@ -61,7 +61,7 @@ PIECE = r'"(?:[^"\\\n]|\\.)*"'
 LITERAL = re.compile(rf"{PIECE}(?:\s*\+\s*{PIECE})*(?P<key>\s*:)?")
 NO_PHRASES = "const PHRASES = new Map();"
 TABLE = "explorers.json"
-WEB_SCRIPTS = ("book.js", "search.js", "widget-host.js")
+SEARCH = "search.js"  # the one script of the site that says something
 SKIPPED = re.compile(
     r"(<(pre|code|script|style|textarea)\b.*?</\2>)", re.DOTALL
 )
@@ -69,6 +69,11 @@ TEXT = re.compile(r">([^<>]*[A-Za-z]{2}[^<>]*)<")
 ATTRIBUTE = re.compile(
     r'\b(aria-label|title|placeholder|alt|content)="([^"]*[A-Za-z]{2}[^"]*)"'
 )
+
+# Files that a page shows, and their docstrings and comments.
+SHOWN = "book/one-file/*.py"
+DOCSTRING = re.compile(r'"""(.*?)"""', re.DOTALL)
+COMMENT = re.compile(r"(?<=# ).+")
 
 # What a drawing says, other than numbers and names of modules.
 DRAWN = re.compile(
@@ -345,6 +350,7 @@ def write_sources(edition: Edition, source: Path) -> None:
         source / "book",
         ignore=lambda folder, names: {*NAMES, "__pycache__"} & {*names},
     )
+    (source / "book/phrases").symlink_to(edition.folder / "phrases")
     for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb")):
         notebook = chapter_in(edition, path)
         if notebook is not None:
@@ -352,11 +358,11 @@ def write_sources(edition: Edition, source: Path) -> None:
     write_pages(edition, source)
     write_lists(edition, source)
     write_drawings(edition, source)
+    write_code(edition, source)
     write_configuration(edition, source)
-    for name in WEB_SCRIPTS:
-        file = source / "book/web" / name
-        text = words_in(edition.explorers, file.read_text(encoding="utf-8"))
-        file.write_text(text, encoding="utf-8")
+    file = source / "book/web" / SEARCH
+    text = words_in(edition.explorers, file.read_text(encoding="utf-8"))
+    file.write_text(text, encoding="utf-8")
     if edition.told:
         raise Incomplete("\n".join(edition.told))
     write_front(edition, source / "book/index.md")
@@ -391,6 +397,31 @@ def write_drawings(edition: Edition, source: Path) -> None:
         with edition.saying("machines") as say:
             text = DRAWN.sub(lambda found: found[1] + say(found[2]), text)
         (source / path.relative_to(ROOT)).write_text(text, encoding="utf-8")
+
+
+def code_in(text: str, say: Say) -> str:
+    """Return Python with its docstrings and comments in another language."""
+
+    def docstring(found: re.Match[str]) -> str:
+        parts = [
+            # What is indented is code, or shapes.
+            part if part.startswith(" ") else say(part.rstrip())
+            for part in found[1].split("\n\n")
+        ]
+        text = "\n\n".join(parts).rstrip()
+        return f'"""{text}"""' if len(parts) == 1 else f'"""{text}\n"""'
+
+    text = DOCSTRING.sub(docstring, text)
+    return COMMENT.sub(lambda found: say(found[0]), text)
+
+
+def write_code(edition: Edition, source: Path) -> None:
+    """Write the files of Python that pages show in the other language."""
+    for path in sorted(ROOT.glob(SHOWN)):
+        name = path.relative_to(ROOT).as_posix()
+        with edition.saying(name) as say:
+            text = code_in(path.read_text(encoding="utf-8"), say)
+        (source / name).write_text(text, encoding="utf-8")
 
 
 def write_anchors(edition: Edition, source: Path) -> None:
@@ -446,11 +477,11 @@ def write_configuration(edition: Edition, source: Path) -> None:
     sphinx["notfound_urls_prefix"] = f"/{edition.language}/"
     context = sphinx["notfound_context"]
     with edition.saying("site/configuration") as say:
+        sphinx["togglebutton_hint"] = say("Click to show")
+        sphinx["togglebutton_hint_hide"] = say("Click to hide")
         config["title"] = options["logo"]["text"] = say(config["title"])
         config["author"] = say(config["author"])
         options["search_bar_text"] = say(options["search_bar_text"])
-        sphinx["togglebutton_hint"] = say("Click to show")
-        sphinx["togglebutton_hint_hide"] = say("Click to hide")
         context["title"] = say(context["title"])
         context["body"] = TEXT.sub(
             lambda found: f">{say(found[1])}<", context["body"]

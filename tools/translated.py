@@ -1,6 +1,9 @@
 """The chapters in another language, from the same notebooks.
 
-    python -m tools.translated       say which cells are missing or stale
+    python -m tools.translated             say which cells are missing or stale
+    python -m tools.translated --still NAME [CELL ...]
+                        the Chinese of these cells of a chapter, or of all its
+                        stale ones, still says what the English says
 
 `book/zh/NN-name.md` holds the Chinese of a chapter: for each cell of text a
 comment with its id and a digest of its English, then the Chinese. What stands
@@ -8,10 +11,11 @@ under a figure and its description for the blind are cells of their own,
 `id:caption` and `id:alt`. Code stays as it is.
 
 A cell is stale if its English has changed since; times that are measured do
-not count. To bring it up to date, mend the Chinese, then copy the digest that
-this program prints.
+not count. To bring it up to date, change the Chinese if the meaning has
+changed, then run the program with `--still`.
 """
 
+import argparse
 import copy
 import hashlib
 import re
@@ -27,7 +31,7 @@ from vitedu_book.languages import NAMES
 from vitedu_book.reading import FACTS
 from vitedu_book.teaching import LISTS, guide_file, read_guide
 
-from vitedu.atomic_files import damage_named
+from vitedu.atomic_files import damage_named, write_whole
 from vitedu.book.outputs import Say
 from vitedu.book.phrases import phrases_of
 
@@ -208,8 +212,57 @@ def guide_to(name: str, say: Say) -> dict:
     return {"say": said} | {part: [*map(say, guide[part])] for part in LISTS}
 
 
+def carry(name: str, language: str, cells: list[str]) -> list[str]:
+    """Mark stale cells of a chapter as up to date; return their names.
+
+    Args:
+        name: Of the chapter, such as `04-masking`.
+        language: Of the translation.
+        cells: The names of those that still hold; if empty, all stale ones.
+
+    Raises:
+        ValueError: There is no such chapter, or a cell is not stale.
+    """
+    source = ROOT / "chapters" / f"{name}.ipynb"
+    if not source.is_file():
+        raise ValueError(
+            f"NAME must be a chapter such as 04-masking, got {name!r}"
+        )
+    path = translation_of(name, language)
+    known = read(path)
+    stale = {
+        cell: digest(english)
+        for cell, english in texts(nbformat.read(source, as_version=4))
+        if cell in known and known[cell][0] != digest(english)
+    }
+    for cell in cells:
+        if cell not in stale:
+            raise ValueError(
+                f"CELL must be a stale cell of {name}, got {cell!r}"
+            )
+    changed = [cell for cell in stale if cell in (cells or stale)]
+    text = path.read_text(encoding="utf-8")
+    for cell in changed:
+        old = f"<!-- {cell} {known[cell][0]} -->\n"
+        text = text.replace(old, f"<!-- {cell} {stale[cell]} -->\n")
+    write_whole(path, text.encode())
+    return changed
+
+
 def main() -> int:
     """Print all remarks; return 1 if there is one."""
+    parser = argparse.ArgumentParser(
+        description="Say which translated cells are not up to date."
+    )
+    parser.add_argument("--still", nargs="+", metavar=("NAME", "CELL"))
+    if still := parser.parse_args().still:
+        name, *cells = still
+        try:
+            for language in LANGUAGES:
+                for cell in carry(name, language, cells):
+                    print(f"{cell} still holds in {language}")
+        except ValueError as error:
+            parser.error(str(error))
     count = 0
     for path in sorted(ROOT.glob("chapters/[0-9]*.ipynb")):
         notebook = nbformat.read(path, as_version=4)

@@ -33,51 +33,63 @@ addEventListener("click", ({ target }) => {
   if (panel && target.closest("a[href^='#']")) panel.hidePopover();
 });
 
-// Another language shows the same page, at the same place. Who has chosen one
-// gets it on every page.
+// Guesses stay until the next visit, by the name of each and the place of what
+// was chosen. Choosing the same again takes a guess back.
 addEventListener("DOMContentLoaded", () => {
   "use strict";
 
-  const KEPT = "language";
-  const links = [...document.querySelectorAll("a.language")];
-  let chosen = null;
-  try { chosen = localStorage.getItem(KEPT); } catch { /* not allowed */ }
-  const wanted = links.find(({ hreflang }) => hreflang === chosen);
-  if (wanted) location.replace(wanted.href + location.hash);
-
-  // Where the address leads if that is in sight, or else the section that is
-  // being read; none at the top of a page.
-  function place() {
-    const top = (part) => part.getBoundingClientRect().top;
-    const name = location.hash.slice(1);
-    const named = name && document.getElementById(name);
-    if (named && Math.abs(top(named)) < innerHeight) return location.hash;
-    const read = [...document.querySelectorAll("main section[id]")]
-      .findLast((part) => top(part) < innerHeight / 3);
-    return scrollY > 0 && read ? `#${read.id}` : "";
-  }
-  for (const link of links) {
-    link.addEventListener("click", () => {
-      try {
-        localStorage.setItem(KEPT, link.hreflang);
-      } catch { /* then it is forgotten */ }
-      link.hash = place();
+  const KEPT = `${location.pathname}#guesses`;
+  let chosen = {};
+  try {
+    chosen = Object(JSON.parse(localStorage.getItem(KEPT)));
+  } catch { /* not allowed, or not ours */ }
+  for (const box of document.querySelectorAll(".vitedu-predict")) {
+    const inputs = [...box.querySelectorAll("input")];
+    const [{ name }] = inputs;
+    const kept = inputs[chosen[name]];
+    if (kept) kept.checked = true;
+    box.addEventListener("click", ({ target }) => choose(target));
+    // Of the space bar on what is chosen already browsers make no click.
+    box.addEventListener("keyup", (event) => {
+      if (event.key !== " ") return;
+      event.preventDefault();
+      choose(event.target);
     });
+    function choose(input) {
+      const at = inputs.indexOf(input);
+      if (at < 0) return;
+      input.checked = at !== chosen[name];
+      chosen[name] = input.checked ? at : undefined;
+      try {
+        localStorage.setItem(KEPT, JSON.stringify(chosen));
+      } catch { /* then it is forgotten */ }
+    }
   }
 });
 
-// Paper is white: it takes the light colours while a page is printed.
+// Paper is white: it takes the light colours while a page is printed. And it is
+// narrow: explorers, which no longer draw then, shrink to it as they are.
 (() => {
   "use strict";
 
+  const PAPER = 656; // pixels between the margins of A4
   const root = document.documentElement.dataset;
   let chosen;
   addEventListener("beforeprint", () => {
     chosen = root.theme;
     root.theme = "light";
+    const explorers = [...document.querySelectorAll(".vitedu-explorer")];
+    const widths = explorers.map((explorer) => explorer.offsetWidth);
+    explorers.forEach(({ style }, at) => {
+      style.width = `${widths[at]}px`;
+      style.zoom = Math.min(1, PAPER / widths[at]);
+    });
   });
   addEventListener("afterprint", () => {
     root.theme = chosen;
+    for (const { style } of document.querySelectorAll(".vitedu-explorer")) {
+      style.width = style.zoom = "";
+    }
   });
 })();
 

@@ -2,10 +2,15 @@
 // the first paint: it is loaded ahead of the styles, and not deferred.
 {
   const root = document.documentElement.dataset;
-  let mode = null;
-  try { mode = localStorage.getItem("mode"); } catch { /* not allowed */ }
+  let [mode, progress] = [null, null];
+  try {
+    mode = localStorage.getItem("mode");
+    progress = localStorage.getItem("progress");
+  } catch { /* not allowed */ }
   root.mode = ["light", "dark"].includes(mode) ? mode : "auto";
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  // The front page leaves room for a link to where reading stopped.
+  if (progress?.includes('"chapter"')) root.stopped = "";
   root.theme = root.mode === "auto" ? (dark ? "dark" : "light") : mode;
 }
 

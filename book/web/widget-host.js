@@ -272,6 +272,9 @@
   // The next stop of the Tab key may be in a widget, however far away.
   addEventListener("keydown", mountAll, { once: true });
 
+  // What is in the page by then is printed.
+  addEventListener("beforeprint", mountAll);
+
   // The address may lead into one (vitedu/widgets/tools.js).
   function lookForOne() {
     if (location.hash.startsWith("#explorer-")) mountAll();

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
+from PIL import Image
 
 from tools import epub, paper
 
@@ -26,9 +27,10 @@ MATH = "{http://www.w3.org/1998/Math/MathML}"
 
 
 @pytest.fixture(scope="module")
-def book(site) -> zipfile.ZipFile:
+def book(browser, site) -> zipfile.ZipFile:
     """Pack some pages of each kind."""
-    return zipfile.ZipFile(io.BytesIO(epub.pack(site.folder, PAGES)))
+    packed = epub.pack(browser, site.folder, PAGES)
+    return zipfile.ZipFile(io.BytesIO(packed))
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +132,22 @@ def test_each_formula_is_there_once_as_mathml(site, texts, package):
         assert (item.get("properties") == "mathml") == bool(sources)
 
 
+def test_an_explorer_is_a_small_sharp_picture_with_its_address(book, texts):
+    chapter = texts["EPUB/03-scaled-dot-product-attention.xhtml"]
+    [figure] = chapter.findall(f".//{XHTML}figure[@class='explorer']")
+    [image] = figure.iter(f"{XHTML}img")
+    assert image.get("alt") == "Softmax scaling explorer"
+    content = book.read(f"EPUB/{image.get('src')}")
+    assert len(content) < 100_000
+    picture = Image.open(io.BytesIO(content))
+    assert picture.width > 1200
+    # White would be a picture of nothing.
+    assert len(picture.convert("RGB").getcolors()) > 50
+    said = "".join(figure.itertext())
+    assert said.startswith("Try it on the site: ")
+    assert said.endswith(f"{PAGES[2]}.html#explorer-softmax-scaling")
+
+
 def test_the_whole_book_is_packed_in_order():
     pages = [page for _, pages in paper.contents() for page in pages]
     assert pages[0] == "book/index"
@@ -147,9 +165,9 @@ def test_what_is_folded_stands_open_under_its_title(site):
     assert text.startswith("The first screen of a chapter")
 
 
-def test_the_e_book_in_chinese_says_so(site):
+def test_the_e_book_in_chinese_says_so(browser, site):
     pages = ["book/index", "chapters/03-scaled-dot-product-attention"]
-    packed = epub.pack(site.folder / "zh", pages, "zh")
+    packed = epub.pack(browser, site.folder / "zh", pages, "zh")
     book = zipfile.ZipFile(io.BytesIO(packed))
     package = book.read("EPUB/package.opf").decode()
     assert "<dc:language>zh</dc:language>" in package
@@ -157,9 +175,9 @@ def test_the_e_book_in_chinese_says_so(site):
     contents = book.read("EPUB/nav.xhtml").decode()
     assert "<h1>目录</h1>" in contents
     assert "3. 缩放点积注意力" in contents
-    [name] = [n for n in book.namelist() if "03-scaled" in n]
+    [name] = [n for n in book.namelist() if n.endswith("attention.xhtml")]
     text = book.read(name).decode()
     assert 'xml:lang="zh"' in text
-    for words in ("答案在本章末尾。", "选项", "网站上这里有一个交互演示。"):
+    for words in ("答案在本章末尾。", "选项", "在网站上试试："):
         assert words in text
-    assert not re.search("is right|The site has|stand at the end", text)
+    assert not re.search("is right|on the site|stand at the end", text)

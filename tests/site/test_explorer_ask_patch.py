@@ -4,9 +4,8 @@ import io
 import zlib
 
 import numpy as np
-import pytest
+from explorers import GRID, HEADS, LAYERS, MAP, asked, asked_answers
 from explorers import ask_patch as make
-from explorers import asked
 from mounted import (
     choose_setting,
     expect_published,
@@ -16,7 +15,7 @@ from mounted import (
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-LAYERS, HEADS, GRID, MAP, SCALE = 4, 3, 24, 12, 4
+SCALE = 4
 GLOW = np.array(
     [
         [14, 10, 34],
@@ -32,18 +31,6 @@ GLOW = np.array(
 
 def about(name: str) -> dict:
     return next(it for it in asked()["photographs"] if it["name"] == name)
-
-
-def answers(name: str, kind: str = "trained"):
-    """Return (layer, query, patch), (layer, head, query, square), largest."""
-    data = zlib.decompress(asked()["data"][f"{kind} {name}"])
-    rows = LAYERS * HEADS * 64
-    largest = np.frombuffer(data, "<f2", rows).reshape(LAYERS, HEADS, 64)
-    pairs = np.frombuffer(data, "u1", rows * 72, 2 * rows)
-    shares = np.stack([pairs >> 4, pairs & 15], -1) / 10
-    steps = np.frombuffer(data, "i1", offset=74 * rows)
-    cosines = np.cumsum(steps.reshape(LAYERS, 64, GRID**2), 0, dtype=int) / 20
-    return cosines, shares.reshape(LAYERS, HEADS, 64, MAP**2), largest
 
 
 def between(name: str, second: str) -> np.ndarray:
@@ -109,40 +96,19 @@ def around(places: list[int], side: int) -> int:
     return sum(np.abs(np.diff(cells, axis=axis)).sum() for axis in (0, 1))
 
 
-@pytest.mark.parametrize("kind", ["trained", "drawn"])
-@pytest.mark.parametrize("name", ["cat", "astronaut"])
-def test_the_photograph_is_lit_where_patches_are_like_the_one_asked(
-    show, name, kind
-):
-    view = {"photograph": name, "drawn": kind == "drawn", "layer": 1}
-    page = show(make(**view, query=29))
-    shown = published(ready(page))
-    cosines = answers(name, kind)[0][1, 29]
-    expect_lit(page, ".photograph", lit(name, cosines))
-    row, column = about(name)["row"] % 3 + 9, shown["column"]
-    assert (shown["row"], column % 3) == (
-        row,
-        about(name)["column"] % 3,
-    )
-    assert column // 3 == 5
-    assert cosines[row * GRID + column] == 1
-    rows, columns = np.divmod(np.arange(GRID**2), GRID)
-    far = np.maximum(abs(rows - row), abs(columns - column)) >= 6
-    best = cosines[far].max()
-    places = np.flatnonzero(far & (cosines == best))
-    assert shown["like"] == pytest.approx(best)
-    assert shown["likePlaces"] == places.tolist()
-    assert shown["mean"] == pytest.approx(cosines.mean())
+def test_photographs_and_the_maps_of_all_heads_are_lit(show):
+    page = show(make(query=40, layer=2, second="astronaut"))
+    explorer = ready(page)
+    all_cosines, shares, _ = asked_answers("cat")
+    expect_lit(page, ".photograph", lit("cat", all_cosines[2, 40]))
+    places = published(explorer)["likePlaces"]
     assert outline_of(page, ".photograph") == around(places, GRID)
-    reading = page.locator(".vitedu-reading")
-    expect(reading).to_contain_text(f"row {row + 1}, column {column + 1}")
-    expect(reading).to_contain_text(f"after layer 2: cosine {best:.2f}")
-
-
-def test_the_small_maps_show_the_weights_of_all_heads(show):
-    page = show(make(query=40))
-    ready(page)
-    _, shares, _ = answers("cat")
+    cosines = between("cat", "astronaut")[2, 40]
+    best = cosines.max()
+    expect_lit(page, ".beside", lit("astronaut", cosines / best))
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        f"In the astronaut, the best is among the outlined: cosine {best:.2f}."
+    )
     shown = canvas(page, ".maps")
     for layer in range(LAYERS):
         for head in range(HEADS):
@@ -152,38 +118,14 @@ def test_the_small_maps_show_the_weights_of_all_heads(show):
             found = found[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
             values = np.sqrt(shares[layer, head, 40]).reshape(MAP, MAP)
             np.testing.assert_allclose(found, glow(values), atol=0.51)
-
-
-def test_a_head_that_is_chosen_is_enlarged_and_takes_its_layer_along(show):
-    page = show(make(query=40, second="astronaut"))
-    explorer = ready(page)
+    # A head that is chosen is enlarged, and takes its layer along.
     page.locator(".head").nth(1 * HEADS + 2).click()
     expect_published(explorer, layer=1, head=2, second="")
-    _, shares, largest = answers("cat")
-    values = shares[1, 2, 40]
-    expect_lit(page, ".beside", lit("cat", np.sqrt(values)))
-    shown = published(explorer)
-    assert shown["most"] == largest[1, 2, 40]
-    assert shown["mostPlaces"] == np.flatnonzero(values == 1).tolist()
-    assert outline_of(page, ".beside") == around(shown["mostPlaces"], MAP)
+    expect_lit(page, ".beside", lit("cat", np.sqrt(shares[1, 2, 40])))
+    places = published(explorer)["mostPlaces"]
+    assert outline_of(page, ".beside") == around(places, MAP)
     expect(page.get_by_label("Layer", exact=True)).to_have_value("2")
     expect(page.locator(".of-second")).to_contain_text("Head 3 of layer 2")
-
-
-def test_what_is_most_alike_in_another_photograph_is_lit(show):
-    page = show(make(query=40, layer=2))
-    explorer = ready(page)
-    page.get_by_label("Show here").select_option("the astronaut")
-    expect_published(explorer, second="astronaut")
-    cosines = between("cat", "astronaut")[2, 40]
-    best = cosines.max()
-    expect_lit(page, ".beside", lit("astronaut", cosines / best))
-    shown = published(explorer)
-    assert shown["most"] == pytest.approx(best)
-    assert shown["mostPlaces"] == np.flatnonzero(cosines == best).tolist()
-    expect(page.locator(".vitedu-reading")).to_contain_text(
-        f"In the astronaut, the best is among the outlined: cosine {best:.2f}."
-    )
 
 
 def point_of(page: Page, down: float, right: float) -> tuple[float, float]:
@@ -209,7 +151,7 @@ def test_a_mouse_asks_while_it_is_there_and_a_click_stays(show):
         expect_published(explorer, under=21, query=40)
     shown = published(explorer)
     assert (shown["row"], shown["column"]) == (row, column)
-    expect_lit(page, ".photograph", lit("cat", answers("cat")[0][2, 21]))
+    expect_lit(page, ".photograph", lit("cat", asked_answers("cat")[0][2, 21]))
     page.wait_for_timeout(400)
     assert page.locator("[aria-live=polite]").text_content() == spoken
     page.mouse.move(2, 2)

@@ -10,6 +10,8 @@ from explorers import digit_model, followed
 from explorers import follow_digit as make
 from mounted import (
     accessibility_faults,
+    each_look,
+    expect_accessible_and_inside,
     expect_published,
     explorer_of,
     overflow,
@@ -36,10 +38,32 @@ def answer(ink: np.ndarray) -> np.ndarray:
     return logits.softmax(dim=-1)[0].numpy()
 
 
+@torch.no_grad()
+def lens_of(ink: np.ndarray) -> list[np.ndarray]:
+    """Return what norm and head read off all tokens after each layer."""
+    model = digit_model()
+    image = torch.tensor(ink / 16).float().view(1, 1, 8, 8)
+    image = (image - DATA.mean) / DATA.std
+    layers = [model.embed(image), *model.layer_features(image)]
+    return [model.head(model.norm(x[0])).softmax(-1).numpy() for x in layers]
+
+
 def ready(page: Page) -> Locator:
     explorer = explorer_of(page)
     expect(explorer).to_have_attribute("aria-busy", "false")
     return explorer
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+VIEWS = {"Drawing": ".field", "One stage": ".numbers", "Attention": ".maps"}
+
+
+def expect_view(page: Page, name: str) -> None:
+    for other, part in VIEWS.items():
+        expect(page.locator(part)).to_be_visible(visible=other == name)
 
 
 def expect_answer(explorer: Locator, ink: np.ndarray) -> None:
@@ -48,6 +72,11 @@ def expect_answer(explorer: Locator, ink: np.ndarray) -> None:
     np.testing.assert_allclose(shown, expected, atol=1e-4)
     first = explorer.locator(".bars li.first .digit")
     expect(first).to_have_text(str(expected.argmax()))
+
+
+# From the top of the explorer to the end of a part.
+ROOM = """part => part.getBoundingClientRect().bottom
+  - part.closest(".vitedu-explorer").getBoundingClientRect().top"""
 
 
 def draw(page: Page) -> None:
@@ -157,6 +186,7 @@ def test_every_stage_opens_with_its_numbers_formula_and_line(show):
 def test_a_number_is_chosen_in_its_matrix(show):
     page = show(make(stage="softmax"))
     explorer = ready(page)
+    press(page, "One stage")
     box = page.locator(".numbers").bounding_box()
     page.locator(".numbers").click(
         position={"x": 4.5 / 17 * box["width"], "y": 7.5 / 17 * box["height"]}
@@ -165,6 +195,32 @@ def test_a_number_is_chosen_in_its_matrix(show):
     expect(page.locator(".of-stage")).to_contain_text(
         "query of patch 7, key of patch 4"
     )
+
+
+@each_look
+def test_a_stage_opens_in_place_of_the_drawing(show, theme, width):
+    page = show(make(), theme=theme, width=width)
+    ready(page)
+    expect_view(page, "Drawing")
+    page.locator(".strip [role=radio]").nth(2).click()
+    expect_view(page, "One stage")
+    for name in VIEWS:
+        page.get_by_role("button", name=name, exact=True).press("Enter")
+        expect_view(page, name)
+        expect_accessible_and_inside(page)
+    page.evaluate("location.hash = 'explorer-follow-digit:stage=tokens'")
+    expect_view(page, "One stage")
+    press(page, "Start again")
+    expect_view(page, "Drawing")
+
+
+def test_each_view_fits_a_screen(show):
+    page = show(book_digits(), width=1280)
+    ready(page)
+    for name in VIEWS:
+        press(page, name)
+        expect_view(page, name)
+        assert page.locator(".switches").evaluate(ROOM) <= 752
 
 
 def test_a_part_that_is_off_is_marked_and_comes_back(show):
@@ -197,14 +253,7 @@ def test_a_part_that_is_off_is_marked_and_comes_back(show):
 def test_the_lens_names_what_each_layer_would_answer(show):
     page = show(make(block=1))
     ready(page)
-    model, sample = digit_model(), followed()["samples"][0]
-    image = torch.tensor(sample / 16).float().view(1, 1, 8, 8)
-    image = (image - DATA.mean) / DATA.std
-    with torch.no_grad():
-        layers = [model.embed(image), *model.layer_features(image)]
-        heads = [
-            model.head(model.norm(x[0])).softmax(-1).numpy() for x in layers
-        ]
+    heads = lens_of(followed()["samples"][0])
     for i, chances in enumerate(heads):
         first = page.locator(".lens tbody tr").nth(i).locator(".first")
         expect(first).to_have_text(f"{100 * chances[0].max():.0f}")
@@ -220,11 +269,10 @@ def test_the_small_form_loads_nothing_until_it_is_touched(show):
     bars = page.locator(".bars li.first .digit")
     expect(bars).to_have_text(str(followed()["answers"][0].argmax()))
     page.wait_for_timeout(300)
-    assert page.locator(".look").count() == 0
+    assert page.locator(".block-answers strong").all_inner_texts() == 3 * ["?"]
     assert "chances" not in published(explorer)
     draw(page)
     ready(page)
-    expect(page.locator(".big-look .look")).to_have_count(1)
     link = page.get_by_role("link", name="Follow it through every step")
     address, _, settings = link.get_attribute("href").partition("#")
     assert address.endswith("chapters/14-training-a-vit.html")
@@ -234,6 +282,19 @@ def test_the_small_form_loads_nothing_until_it_is_touched(show):
     assert published(ready(whole))["chances"] == published(explorer)["chances"]
     assert page.get_by_role("button", name="Change its mind").count() == 0
     assert overflow(page) <= 0
+
+
+def test_the_small_form_says_what_it_would_answer_after_each_block(show):
+    page = show(make(small=True))
+    page.locator(".field").hover()
+    ready(page)
+    blocks = page.locator(".block-answers li").all_inner_texts()
+    for i, chances in enumerate(lens_of(followed()["samples"][0])[1:]):
+        name, digit, chance = blocks[i].split("\n")
+        assert name == f"block {i + 1}"
+        assert int(digit) == chances[0].argmax()
+        percents = float(chance.removesuffix("%"))
+        assert percents == pytest.approx(100 * chances[0].max(), abs=0.5)
 
 
 def book_digits(**changes) -> FollowDigit:
@@ -274,14 +335,14 @@ def test_the_game_counts_ink_until_the_network_changes_its_mind(
     line, field = page.locator(".game-line"), page.locator(".field")
     expect(line).to_be_hidden()
     page.get_by_role("button", name="Change its mind").click()
-    expect(line).to_contain_text("It reads a 3, with a chance of 96 %.")
+    expect(line).to_contain_text("It reads a 3, with a probability of 96%.")
     undo = page.get_by_role("button", name="Undo stroke")
     expect(undo).to_be_disabled()
     before = tops(page)
     # Two quarters of the pixel that the search finds, by keys.
     inks(page, 3, 2, times=1)
     expect_published(explorer, added=0.25, least="")
-    expect(line).to_contain_text("0.25 pixels of ink added, 1.2 % of")
+    expect(line).to_contain_text("0.25 pixels of ink added, 1.2% of")
     expect(line).to_contain_text("it still reads a 3")
     field.press("Space")
     expect_published(explorer, added=0.5, least=0.5)
@@ -306,7 +367,8 @@ def test_the_game_counts_ink_until_the_network_changes_its_mind(
     expect_published(explorer, added=0.25, least=0.5)
     page.get_by_role("button", name="Compare").click()
     expect(line).to_contain_text(
-        "The least single dab: 0.50, on the framed pixel; it then reads a 9."
+        "The smallest single dab: 0.50, on the framed pixel; "
+        "it then reads a 9."
     )
     frame = page.locator(".dab")
     expect(frame).to_have_attribute("x", "2")
@@ -332,7 +394,7 @@ def test_the_game_goes_on_with_another_digit_and_keeps_the_least(show):
     expect(page.locator(".game-line")).to_contain_text("It reads an 8")
     page.get_by_role("button", name="Give up").click()
     expect(page.locator(".game-line")).to_contain_text(
-        "The least single dab: 0.06, on the framed pixel"
+        "The smallest single dab: 0.06, on the framed pixel"
     )
     page.locator(".sample").nth(3).click()
     expect_published(explorer, added=0, least=0.5, digit=3)
@@ -353,3 +415,20 @@ def test_the_game_goes_on_with_another_digit_and_keeps_the_least(show):
     corner = page.locator(".strip .ink").nth(7)
     expect(corner).to_have_attribute("fill-opacity", "0")
     np.testing.assert_array_equal(picture_of(page), drawn)
+
+
+def test_the_tour_and_the_game_end_each_other(show):
+    page = show(book_digits(digit=3))
+    ready(page)
+    tour = page.get_by_role("group", name="Tour")
+    game = page.get_by_role("group", name="The game")
+    press(page, "Take the tour")
+    expect(tour).to_be_visible()
+    press(page, "Change its mind")
+    expect(tour).to_be_hidden()
+    expect(game).to_be_visible()
+    expect(page.locator(".vitedu-lit")).to_have_count(0)
+    press(page, "Take the tour")
+    expect(game).to_be_hidden()
+    expect(tour).to_be_visible()
+    expect(page.get_by_role("button", name="Change its mind")).to_be_enabled()

@@ -70,7 +70,7 @@ def test_numbers_are_translated_as_by_greedy_search(show):
         right = TGT.decode(found.best[0]) == words(number)
         assert shown["right"] is right
         expect(page.locator(".verdict")).to_contain_text(
-            "Right." if right else f"Right is “{' '.join(words(number))}”"
+            "Right." if right else f"It should be “{' '.join(words(number))}”"
         )
         expect(page.locator(".line.src .token")).to_have_text(
             list(chinese_numeral(number))
@@ -85,7 +85,7 @@ def test_the_words_have_their_probabilities_below(show):
     texts = page.locator(".line.tgt .sure").all_inner_texts()[1:]
     assert len(texts) == len(expected)
     for text, probability in zip(texts, expected, strict=True):
-        shown = float(text.replace("> ", "").removesuffix(" %")) / 100
+        shown = float(text.replace("> ", "").removesuffix("%")) / 100
         assert shown == pytest.approx(probability, abs=0.006)
 
 
@@ -96,7 +96,8 @@ def test_a_sentence_without_end_is_cut_and_said(show):
     page = show(make(model, number=12_005))
     shown = published(explorer_of(page))
     assert shown["tokens"] == found.best[0].tolist()
-    expect(page.locator(".verdict")).to_contain_text("no end within 24 words")
+    verdict = page.locator(".verdict")
+    expect(verdict).to_contain_text("does not finish within 24 words")
 
 
 def test_the_maps_are_those_of_the_model(show):
@@ -167,7 +168,9 @@ def test_signs_are_chosen_where_they_look(show):
     signs = page.locator(".line.src [role=radio]")
     signs.nth(1).click()
     expect_published(explorer_of(page), row=1)
-    expect(page.locator(".vitedu-reading")).to_contain_text("At sign 2, “十”")
+    expect(page.locator(".vitedu-reading")).to_contain_text(
+        "At character 2, “十”"
+    )
     page.get_by_label("Attention", exact=True).select_option("cross")
     expect(signs).to_have_count(0)
 
@@ -315,6 +318,7 @@ def test_every_stage_opens_with_its_numbers_formula_and_line(show):
     page = show(make(number=26, step=2, column=1))
     explorer = explorer_of(page)
     names = set()
+    page.get_by_role("button", name="Inside the network").click()
 
     def look() -> None:
         worked = page.locator(".worked").inner_text()
@@ -339,6 +343,40 @@ def test_every_stage_opens_with_its_numbers_formula_and_line(show):
             look()
     # 14 steps in a block of the encoder, 24 in one of the decoder.
     assert len(names) == 8 + 2 * (14 + 24)
+
+
+VIEWS = {"The translation": ".chances", "Inside the network": ".numbers"}
+
+
+def expect_view(page: Page, name: str) -> None:
+    for other, part in VIEWS.items():
+        expect(page.locator(part)).to_be_visible(visible=other == name)
+
+
+@each_look
+def test_the_network_opens_in_place_of_the_translation(show, theme, width):
+    page = show(make(), theme=theme, width=width)
+    expect_view(page, "The translation")
+    for name in reversed(VIEWS):
+        page.get_by_role("button", name=name).press("Enter")
+        expect_view(page, name)
+    page.evaluate("location.hash = 'explorer-follow-sentence:stage=scores'")
+    expect_view(page, "Inside the network")
+    chosen = page.locator(".strip:visible [aria-checked=true]")
+    for mark in chosen.all():
+        expect(mark).to_be_in_viewport(ratio=1)
+    expect_accessible_and_inside(page)
+    page.get_by_role("button", name="Start again").click()
+    expect_view(page, "The translation")
+
+
+def test_each_view_fits_a_screen(show):
+    page = show(make(number=18_000_000), width=1280)
+    top = explorer_of(page).bounding_box()["y"]
+    for name, part in zip(VIEWS, (".now", ".of-stage"), strict=True):
+        page.get_by_role("button", name=name).click()
+        box = page.locator(part).bounding_box()
+        assert box["y"] + box["height"] - top <= 752, name
 
 
 def test_what_is_no_number_gets_a_kind_word(show):
@@ -439,10 +477,14 @@ def test_the_chapter_translates_what_is_typed(open_page):
         "三百零四 becomes “three hundred and four”, which is right. "
         "While it writes word 1, “three” "
     )
-    expect(reading).to_contain_text("head 1 of block 1 looks most at sign")
+    expect(reading).to_contain_text(
+        "head 1 of block 1 looks most at character"
+    )
     row = published(translator)["looks"]
     translator.get_by_label("Head", exact=True).press("ArrowDown")
-    expect(reading).to_contain_text("head 2 of block 1 looks most at sign")
+    expect(reading).to_contain_text(
+        "head 2 of block 1 looks most at character"
+    )
     assert published(translator)["looks"] != row
 
 

@@ -1,7 +1,7 @@
 """Reach in the browser: its columns, its table, its sentence."""
 
 import pytest
-from mounted import expect_published, explorer_of, published
+from mounted import expect_published, explorer_of, published, settle
 from playwright.sync_api import Page, expect
 
 from vitedu.analysis.complexity import layer_flops, path_length
@@ -46,6 +46,19 @@ def test_a_tap_on_a_column_chooses_its_output(show, width):
         expect(page.get_by_role("slider", name="Output")).to_have_value(
             str(place)
         )
+
+
+def test_a_tap_chooses_its_output_in_full_screen(show):
+    page = show(Reach(num_tokens=10), width=1280, has_touch=True)
+    page.get_by_role("button", name="Full screen").click()
+    enlarged = page.locator(".vitedu-large .picture svg")
+    expect(enlarged).to_be_visible()
+    settle(page)
+    box = enlarged.bounding_box()
+    for place in (1, 4, 9):
+        at = (place - 0.5) / 10 * box["width"]
+        page.touchscreen.tap(box["x"] + at, box["y"] + 90)
+        expect_published(explorer_of(page), place=place)
 
 
 def test_the_table_has_the_numbers_of_the_library(show):

@@ -95,6 +95,39 @@ def test_grey_is_what_the_root_would_give(show):
     assert drawn(page, "keys") != [scores]
 
 
+def test_two_panels_are_open_and_a_line_opens_the_others(show):
+    page = show(SoftmaxScaling())
+    pictures = page.locator(".picture svg:visible")
+    expect(pictures).to_have_count(2)
+    line = page.get_by_text("Entropy, and the gradient of each query")
+    line.click()
+    expect(pictures).to_have_count(4)
+    line.press("Enter")
+    expect(pictures).to_have_count(2)
+
+
+def test_an_axis_that_is_not_linear_says_so(show):
+    page = show(SoftmaxScaling())
+    for name, words in [
+        ("scores", "linear scale near 0, logarithmic beyond"),
+        ("weights", "square-root scale"),
+        ("gradient", "logarithmic scale"),
+    ]:
+        axis = page.locator(f".of-{name} svg text", has_text=words)
+        expect(axis).to_have_count(1)
+
+
+def test_a_step_of_the_tour_opens_the_panel_it_speaks_of(show):
+    page = show(SoftmaxScaling())
+    gradient = page.locator(".of-gradient svg")
+    page.get_by_role("button", name="Take the tour").click()
+    expect(page.get_by_text("1 of 6")).to_be_visible()
+    expect(gradient).to_be_hidden()
+    for _ in range(2):
+        page.get_by_role("button", name="Next", exact=True).click()
+    expect(gradient).to_be_in_viewport()
+
+
 def test_a_new_draw_is_the_next_seed(show):
     page = show(SoftmaxScaling(seed=2**32 - 1))
     page.get_by_role("button", name="New draw").click()
@@ -106,7 +139,7 @@ def sentence(explorer: Locator) -> str:
     return (
         f"Largest weight {max(shown['weights']):.2f}. "
         f"Entropy {shown['entropy']:.3f} of at most 2.77. "
-        f"Dead queries: {100 * shown['deadShare']:.0f} %."
+        f"Dead queries: {100 * shown['deadShare']:.0f}%."
     )
 
 

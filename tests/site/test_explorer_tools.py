@@ -8,7 +8,14 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 import pytest
 from explorers import MAKERS
-from mounted import EXPLORER, TWO_FRAMES, explorer_of, published, settle
+from mounted import (
+    EXPLORER,
+    TWO_FRAMES,
+    expect_published,
+    explorer_of,
+    published,
+    settle,
+)
 from pages import ROOT
 from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
@@ -265,6 +272,46 @@ def test_full_screen_and_back(show):
     expect(page.get_by_role("button", name="Full screen")).to_be_visible()
 
 
+HIDDEN_ASIDE = "root => root.scrollWidth - root.clientWidth"
+
+
+def height_of_words(page: Page) -> float:
+    return page.locator(".vitedu-panel-title").first.bounding_box()["height"]
+
+
+def test_full_screen_enlarges_type_until_the_browser_leaves_it(show):
+    page = show(SoftmaxScaling(), width=1280)
+    before = height_of_words(page)
+    press(page, "Full screen")
+    explorer = explorer_of(page)
+    expect(explorer).to_contain_class("vitedu-large")
+    assert height_of_words(page) == pytest.approx(1.5 * before, rel=0.05)
+    # As by Escape.
+    page.evaluate("document.exitFullscreen()")
+    expect(explorer).not_to_contain_class("vitedu-large")
+    assert height_of_words(page) == pytest.approx(before)
+
+
+def test_an_address_enlarges_type_for_a_projector(show):
+    page = show(SoftmaxScaling(), width=1280)
+    before = height_of_words(page)
+    page.goto(f"{page.url}?large#explorer-softmax-scaling:head_dim=5")
+    expect_published(explorer_of(page), head_dim=5)
+    assert height_of_words(page) == pytest.approx(1.5 * before, rel=0.05)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_full_screen_scrolls_down_only(show, name):
+    page = show(make(name), width=1280)
+    press(page, "Full screen")
+    explorer = explorer_of(page)
+    expect(explorer).to_contain_class("vitedu-large")
+    for width, height in ((1280, 800), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        settle(page)
+        assert explorer.evaluate(HIDDEN_ASIDE) == 0
+
+
 def test_whoever_asked_for_less_motion_starts_again_without_it(show):
     page = show(MAKERS["attention plane"](), reduced_motion="reduce")
     page.get_by_label("length of the query").press("End")
@@ -272,6 +319,72 @@ def test_whoever_asked_for_less_motion_starts_again_without_it(show):
     shown = look(page)
     assert (shown["angle"], shown["length"]) == (35, 2.5)
     assert shown["playing"] is False
+
+
+KEPT = "() => Object.entries(localStorage).map(([, text]) => text)"
+
+
+def come_back(page: Page, fragment: str = "") -> dict[str, object]:
+    """Leave the page, open it again, and look."""
+    settle(page)
+    address = page.url.partition("#")[0]
+    page.goto("about:blank")
+    page.goto(address + fragment)
+    expect(page.locator(EXPLORER)).not_to_have_count(0)
+    return look(page)
+
+
+def test_who_comes_back_finds_an_explorer_as_it_was(show):
+    page = show(SoftmaxScaling())
+    first = look(page)
+    page.get_by_label("head_dim", exact=True).press("End")
+    left = look(page)
+    assert come_back(page) == left != first
+    assert page.evaluate(KEPT) == ["#explorer-softmax-scaling:head_dim=1024"]
+    # An address that speaks of it wins; one of something else does not.
+    asked = come_back(page, "#explorer-softmax-scaling:num_keys=7")
+    assert (asked["headDim"], asked["numKeys"]) == (64, 7)
+    assert come_back(page, "#elsewhere") == asked
+    press(page, "Start again")
+    assert look(page) == first
+    assert page.evaluate(KEPT) == []
+    assert come_back(page) == first
+
+
+def test_what_was_kept_and_no_longer_fits_is_ignored(show):
+    page = show(SoftmaxScaling(head_dim=9))
+    page.get_by_label("head_dim", exact=True).press("End")
+    settle(page)
+    page.evaluate(
+        """localStorage.setItem(Object.keys(localStorage)[0],
+          "#explorer-softmax-scaling:head_dim=2000&gone=1&num_keys=7")"""
+    )
+    shown = come_back(page)
+    assert (shown["headDim"], shown["numKeys"]) == (9, 7)
+    assert page.evaluate(KEPT) == ["#explorer-softmax-scaling:num_keys=7"]
+    expect(page.locator(".vitedu-said")).to_have_text("")
+
+
+FULL = """Storage.prototype.setItem = () => {
+  throw new DOMException("full", "QuotaExceededError"); }"""
+FORBIDDEN = """Object.defineProperty(globalThis, "localStorage", { get() {
+  throw new DOMException("forbidden", "SecurityError"); } })"""
+FRAMED = """new MutationObserver(() => document.body?.classList.add("embed"))
+  .observe(document, { childList: true, subtree: true })"""
+
+
+WAYS = {"full": FULL, "forbidden": FORBIDDEN, "framed": FRAMED}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_kept_where_there_is_no_room_no_leave_or_a_frame(show, way):
+    page = show(SoftmaxScaling())
+    first = look(page)
+    page.add_init_script(WAYS[way])
+    assert come_back(page) == first
+    page.get_by_label("head_dim", exact=True).press("End")
+    assert look(page)["headDim"] == 1024
+    assert come_back(page) == first
 
 
 def front_page() -> Explorer:
@@ -391,20 +504,11 @@ def numbers_in(text: str) -> set[str]:
 # What a step speaks of, and the tour itself, as they stand in the window.
 STAGED = """root => {
   const lit = root.querySelectorAll(".vitedu-lit");
-  const [part, tour] = [lit[0] ?? root, root.querySelector(".vitedu-tour")]
-    .map((node) => node.getBoundingClientRect());
+  const [part, tour] = [lit[0], root.querySelector(".vitedu-tour")].map(
+    (node) => node.getBoundingClientRect());
   return { lit: lit.length, top: part.top, bottom: part.bottom,
     room: tour.top };
 }"""
-
-
-# The steps of these tours speak of the whole explorer.
-OF_THE_WHOLE = {
-    *("ask patch", "assumed heads", "attention distance", "attention plane"),
-    *("bag of patches", "decoding steps", "delete patches", "head viewer"),
-    *("hide and guess", "how many images", "model counter", "norm axes"),
-    *("patch cutter", "positional encoding", "ring", "training"),
-}
 
 
 def expect_staged(explorer: Locator) -> None:
@@ -426,8 +530,7 @@ def test_a_tour_says_numbers_that_are_shown_and_goes_back(show, name):
     steps, looks = [], []
     while True:
         looks.append(look(page))
-        if name not in OF_THE_WHOLE:
-            expect_staged(explorer)
+        expect_staged(explorer)
         said = tour.get_by_role("status").text_content()
         count, _, sentence = said.partition(": ")
         steps.append(count)

@@ -12,8 +12,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from pages import ALL_PAGES, PAGES, ROOT, is_broken, read
 
-# Chapter 16 has the most: the maps of its heads at both ends of training.
-SCRIPT_LIMIT = 310_000
+# Chapter 16 has the most: the maps of its heads at both ends of training. They
+# come out of a training run, so another processor moves the sum by some 8,000.
+SCRIPT_LIMIT = 330_000
 # With the 169,280 or 169,536 weights of a translator that runs in the page,
 # and words for each of its stages.
 TRANSLATOR_LIMIT = 440_000

@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 from pypdf import PdfReader
 
 from tools import handout, paper
@@ -23,6 +23,11 @@ CHAPTERS = (
     "chapters/04-masking",
     "chapters/06-residuals-norms-feed-forward",
 )
+EXPLORERS = {
+    "04-masking": "Mask editor",
+    "06-residuals-norms-feed-forward": "Norms: which numbers are averaged "
+    "together",
+}
 # A4 less the margins, in the pixels of the browser.
 WIDTH = 658
 TOO_WIDE = """() => [...document.querySelectorAll("article *")]
@@ -61,7 +66,7 @@ def printed(site, browser: Browser, request) -> Printed:
     """Print a chapter."""
     page = site.folder / f"{request.param}.html"
     html = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser")
-    texts = handout.sections(site.folder, [request.param])
+    texts = handout.sections(browser, site.folder, [request.param])
     return Printed(
         Path(request.param).stem,
         html.article,
@@ -109,6 +114,7 @@ def test_nothing_is_too_wide_and_every_figure_is_there(
     drawings = printed.site.select("svg.drawing")
     alts = [image["alt"] for image in printed.site.select("img")]
     alts += [drawing["aria-label"] for drawing in drawings]
+    alts += [EXPLORERS[printed.name]]
     assert alts
     assert len(widths) == len(alts)
     assert all(widths)
@@ -171,7 +177,7 @@ def test_nothing_is_folded_and_answers_come_last(printed):
     first, last = (squeezed(part.get_text()) for part in (document, answers))
     said = printed.site.select(
         ".vitedu-answers > p, #exercises .solution > p:not([class])"
-        ", #exercises .tag_hide-cell pre, #exercises details details > p"
+        ", #exercises .solution pre, #exercises details details > p"
     )
     assert len(said) > 30
     whys = [p for p in said if p.parent.get("class") == ["vitedu-answers"]]
@@ -188,7 +194,7 @@ def test_nothing_is_folded_and_answers_come_last(printed):
     assert lost == []
     assert len(answers.select(".answer")) == len(
         printed.site.select("fieldset, #exercises .solution")
-    ) + len(printed.site.select("#exercises .text_html > details"))
+    ) + len(printed.site.select("#exercises .hints"))
 
 
 def test_the_book_has_contents_with_numbers(site, browser, monkeypatch):
@@ -230,6 +236,29 @@ def test_a_page_printed_from_the_browser_fits_the_paper(open_page):
     page = open_page("chapters/15-counting.html", width=WIDTH)
     page.emulate_media(media="print")
     assert page.evaluate(TOO_WIDE) == []
+
+
+def test_an_explorer_is_printed_as_it_stands_in_light_colours(open_page):
+    path = "chapters/04-masking.html#explorer-mask-editor"
+    page = open_page(path, color_scheme="dark")
+    explorer = page.locator(".vitedu-explorer")
+    expect(explorer).to_be_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": WIDTH, "height": 900})
+    expect(explorer.get_by_text("order of steps")).to_be_visible()
+    expect(explorer.locator(".weights .cell").first).to_be_visible()
+    for name in ("Start again", "Copy link", "padding"):
+        expect(explorer.get_by_text(name, exact=True)).to_be_hidden()
+    shown = explorer.evaluate(
+        "node => [node.getBoundingClientRect().width,"
+        " getComputedStyle(node).color]"
+    )
+    assert shown[0] <= WIDTH
+    assert shown[1] == "rgb(29, 28, 26)"
+    assert page.evaluate(TOO_WIDE) == []
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert explorer.evaluate("node => node.style.zoom") == ""
 
 
 def test_a_chapter_in_chinese_is_printed_in_chinese(site, browser):

@@ -63,12 +63,12 @@ def test_a_small_part_shows_its_name_and_leads_to_its_section(open_page):
     expect(page).to_have_url(re.compile("#which-output-do-we-read$"))
 
 
-def test_it_is_light_and_an_e_book_has_lists(site):
+def test_it_is_light_and_an_e_book_has_lists(site, browser):
     text = (site.folder / ATTENTION).read_text(encoding="utf-8")
     drawn = str(BeautifulSoup(text, "html.parser").select_one("nav.where"))
     assert len(gzip.compress(drawn.encode())) < 2_500
     pages = [FRONT.removesuffix(".html"), ATTENTION.removesuffix(".html")]
-    book = zipfile.ZipFile(io.BytesIO(pack(site.folder, pages)))
+    book = zipfile.ZipFile(io.BytesIO(pack(browser, site.folder, pages)))
     page = BeautifulSoup(book.read("EPUB/index.xhtml"), "html.parser")
     lanes = [
         lane for lane in page.select("ol") if "vitedu." in lane.get_text()

@@ -96,7 +96,8 @@ def start(page: Page) -> None:
 
 def give(page: Page, path: Path) -> None:
     """Choose a photograph."""
-    page.locator("input[type=file]").first.set_input_files(path)
+    field = page.locator(".vitedu-own-photograph input[type=file]").first
+    field.set_input_files(path)
 
 
 def expect_seen(page: Page, number: int = 1, layer: int = LAST) -> None:

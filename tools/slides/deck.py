@@ -8,7 +8,6 @@ from html import escape
 from bs4 import Tag
 from vitedu_book.teaching import NAMED, anchor_of
 
-from tools.paper import NOT_YET
 from tools.slides import parts as make
 from tools.slides.chapter import (
     CROWDED,
@@ -198,13 +197,11 @@ def _add_to_exercise(slide: Slide, block: Tag, say: Say) -> None:
     classes = block.get("class", [])
     written = block.select_one(":scope > .cell_input")
     source = written.get_text() if written else ""
-    if "dropdown" in classes:
-        title = block.select_one(".admonition-title").get_text()
+    if "solution" in classes:
+        title = block.summary.extract().get_text()
         slide.notes += f"<p><strong>{title}</strong></p>{make.note_of(block)}"
-    elif "tag_hide-cell" in classes:
-        slide.notes += make.note_of(block)
-    elif source.rstrip().endswith(".hints"):
-        hints = block.select(".cell_output p")
+    elif "hints" in classes:
+        hints = block.select("p")
         said = "".join(f"<li>{inner(hint)}</li>" for hint in hints)
         head = f"<p><strong>{say('Hints')}</strong></p>"
         slide.notes += f"{head}<ol>{said}</ol>"
@@ -213,11 +210,7 @@ def _add_to_exercise(slide: Slide, block: Tag, say: Say) -> None:
     elif source and not re.search(r"^(def|class) ", source, re.MULTILINE):
         slide.parts += [p for p in parts_of(block) if "<img" in p.html]
     else:
-        slide.parts += [
-            part
-            for part in parts_of(block)
-            if not any(words in part.html for words in NOT_YET)
-        ]
+        slide.parts += parts_of(block)
 
 
 def questions(section: Tag, teacher: Teacher) -> list[Slide]:

@@ -198,6 +198,6 @@ def _output(output: Tag, caption: str) -> tuple[list[Part], str]:
 
 
 def note_of(block: Tag) -> str:
-    """Return a cell or a box for the notes, words and code."""
-    said = block.select("p:not(.admonition-title), li, pre, div.math")
+    """Return what is in a box for the notes, words and code."""
+    said = block.select("p, li, pre, div.math")
     return "".join(for_notes(tag) for tag in said)

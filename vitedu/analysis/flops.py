@@ -202,7 +202,7 @@ def pretraining_exaflops(
     Source: Dosovitskiy et al. 2021, table 6, whose numbers this reproduces
         with the 303 million images of their data set.
     Deviates: Three forward passes an image, the usual estimate. The exact
-        `training_flops` are lower by the gradient of the pixels, 0.9 % for
+        `training_flops` are lower by the gradient of the pixels, 0.9% for
         B/32 and less for the others.
     Derived in: 15-counting
 

@@ -190,7 +190,9 @@ class NumberExercise(Exercise):
 
     def _judge(self, answer: object) -> Verdict:
         if isinstance(answer, bool) or not isinstance(answer, int | float):
-            return Verdict(False, f"a number is asked for, not {answer!r}.")
+            return Verdict(
+                False, f"the answer should be a number, not {answer!r}."
+            )
         given = answer
         if self.decimals is not None:
             given = round(answer, self.decimals)
@@ -199,7 +201,7 @@ class NumberExercise(Exercise):
         if math.isclose(given, nearest, rel_tol=self.tolerance):
             return Verdict(nearest == self.right, messages[nearest])
         if math.isnan(given):
-            return Verdict(False, "a number is asked for, not nan.")
+            return Verdict(False, "the answer should be a number, not nan.")
         size = "large" if given > self.right else "small"
         return Verdict(False, f"{answer} is too {size}. {self.hints[0]}")
 
@@ -331,7 +333,7 @@ def judge_function(
             return Verdict(
                 False,
                 f"{case}: your function returned "
-                f"{type(found).__name__}, {wanted} is asked for.",
+                f"{type(found).__name__}, not {wanted}.",
             )
         if not all(map(_unchanged, copies, inputs)):
             return Verdict(False, f"{case}: your function changed its input.")
@@ -390,7 +392,7 @@ def _described(
     names = _names(candidate, inputs) or _names(right, inputs)
     names = () if random else names
     said = what_broke(found, expected, candidate, right, inputs, names)
-    return f"{said} Each call gives other numbers." if random else said
+    return f"{said} Each call gives different numbers." if random else said
 
 
 def _names(function: Callable, inputs: tuple) -> tuple[str, ...]:

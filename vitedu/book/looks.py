@@ -86,7 +86,7 @@ def _constant(found: Tensor, expected: Tensor) -> str:
 def _bent(found: Tensor, expected: Tensor) -> str:
     zero_one = ((expected == 0) | (expected == 1)).all()
     if zero_one and equal_results(found, 1 - expected):
-        return "0 and 1, or False and True, are exchanged."
+        return "0 and 1, or False and True, are swapped."
     every = "every number" if found.numel() > 1 else "the number"
     bends = {
         "the logarithm of what it should be": expected.log(),
@@ -100,16 +100,16 @@ def _bent(found: Tensor, expected: Tensor) -> str:
         if equal_results(found, bent):
             return f"{every} is {said}."
     if found.numel() > 1 and equal_results(found.abs(), expected.abs()):
-        return "the numbers are right but for their signs."
+        return "the numbers are right except for their signs."
     return ""
 
 
 def _order(found: Tensor, expected: Tensor) -> str:
     if found.dim() > 1 and equal_results(found.mT, expected):
-        return "the last two axes are exchanged."
+        return "the last two axes are swapped."
     for one, two in itertools.combinations(range(found.dim()), 2):
         if equal_results(found.transpose(one, two), expected):
-            return f"axes {one} and {two} are exchanged."
+            return f"axes {one} and {two} are swapped."
         if equal_results(found.flip(one, two), expected):
             return f"axis {one} and axis {two} run backwards."
     for axis, size in enumerate(found.shape):
@@ -130,10 +130,10 @@ def _order(found: Tensor, expected: Tensor) -> str:
         if size > 2:
             inner, last = found.narrow(axis, 0, size - 1), size - 1
             if equal_results(inner, expected.narrow(axis, 1, last)):
-                return f"everything on axis {axis} is one place too early."
+                return f"everything on axis {axis} is one position too early."
             inner = found.narrow(axis, 1, last)
             if equal_results(inner, expected.narrow(axis, 0, last)):
-                return f"everything on axis {axis} is one place too late."
+                return f"everything on axis {axis} is one position too late."
         if equal_results(found.sort(axis).values, expected.sort(axis).values):
             return (
                 "the numbers are right, but on axis "
@@ -143,7 +143,7 @@ def _order(found: Tensor, expected: Tensor) -> str:
 
 
 def _count(places: int) -> str:
-    return "one place" if places == 1 else f"{places} places"
+    return "one position" if places == 1 else f"{places} positions"
 
 
 def _places_alike(found: Tensor, expected: Tensor) -> str:
@@ -153,7 +153,7 @@ def _places_alike(found: Tensor, expected: Tensor) -> str:
         first = found.narrow(axis, 0, 1).expand_as(found)
         wanted = expected.narrow(axis, 0, 1).expand_as(expected)
         if equal_results(found, first) and not equal_results(expected, wanted):
-            return f"all places on axis {axis} hold the same numbers."
+            return f"all positions on axis {axis} hold the same numbers."
     return ""
 
 
@@ -171,7 +171,7 @@ def _zeros(found: Tensor, expected: Tensor) -> str:
         have, want = counts[0], found.shape[-1] - counts[1]
         if len(have) == len(want) == 1 and have != want:
             return (
-                f"{have.item()} numbers of each row are not 0, it should be "
+                f"{have.item()} numbers in each row are not 0; it should be "
                 f"{want.item()}."
             )
     return ""
@@ -223,7 +223,7 @@ def _elsewhere(found: Tensor, expected: Tensor) -> str:
     if equal_results(
         found.flatten().sort().values, expected.flatten().sort().values
     ):
-        return "the numbers are right, but they stand in other places."
+        return "the numbers are right, but they are in other positions."
     return ""
 
 
@@ -239,8 +239,8 @@ def _sums(found: Tensor, expected: Tensor) -> str:
                 # Without other axes there is no place to name.
                 where = f" at {written_place(at)} of the other axes"
                 return (
-                    f"what axis {axis} holds should add up to {total:.0f}, "
-                    f"and adds up to {sums[at].item():.4g}{where * bool(at)}."
+                    f"the sum over axis {axis} should be {total:.0f}, "
+                    f"but it is {sums[at].item():.4g}{where * bool(at)}."
                 )
     return ""
 
@@ -255,7 +255,7 @@ def _nearly(found: Tensor, expected: Tensor) -> str:
     worst = (found - expected).abs().max() / expected.abs().max()
     if worst < 0.02:
         return (
-            f"the numbers are nearly right, within {100 * worst:.2g} % of the "
+            f"the numbers are nearly right, within {100 * worst:.2g}% of the "
             "largest: a small constant, a rounding or n - 1 for n?"
         )
     return ""
@@ -273,14 +273,14 @@ def _rows(found: Tensor, expected: Tensor) -> str:
         )
     shift = (found - expected).mean(-1, keepdim=True)
     if equal_results(found, expected + shift):
-        return "each row is shifted by a number of its own."
+        return "each row is shifted by its own number."
     scale = expected.std(-1, keepdim=True) / found.std(-1, keepdim=True)
     centred = found - found.mean(-1, keepdim=True)
     if equal_results(
         scale * centred, expected - expected.mean(-1, keepdim=True)
     ):
         return (
-            "each row is shifted and stretched: look at what is subtracted "
+            "each row is shifted and scaled: look at what is subtracted "
             "and what is divided by."
         )
     return ""
@@ -292,14 +292,14 @@ def _columns(found: Tensor, expected: Tensor) -> str:
         others = [a for a in range(found.dim()) if a != axis]
         if size < 2 or not others or found.numel() < 3 * size:
             continue
-        what = f"each place on axis {axis} is"
+        what = f"each position on axis {axis} is"
         shift = (found - expected).mean(dim=others, keepdim=True)
         if equal_results(found, expected + shift):
-            return f"{what} shifted by a number of its own."
+            return f"{what} shifted by its own number."
         square = expected.square().sum(dim=others, keepdim=True)
         factor = (found * expected).sum(dim=others, keepdim=True)
         if equal_results(found, factor / square.clamp_min(1e-12) * expected):
-            return f"{what} multiplied by a number of its own."
+            return f"{what} multiplied by its own number."
     return ""
 
 
@@ -310,7 +310,8 @@ def about_size(found: Tensor, expected: Tensor) -> str:
     spread, wanted = found.std(), expected.std()
     if wanted > 0 and not 2 / 3 < spread / wanted < 1.5:
         return (
-            f"the numbers spread by {spread:.3g}, they should by {wanted:.3g}."
+            f"the standard deviation is {spread:.3g}; it should be "
+            f"{wanted:.3g}."
         )
     return ""
 

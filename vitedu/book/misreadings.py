@@ -230,7 +230,7 @@ def _other_tensors(
     given: Tensor, name: str, sizes: Mapping[int, str]
 ) -> Iterator[tuple[str, Tensor]]:
     if given.dtype == torch.bool:
-        yield f"for {name} with True and False exchanged", ~given
+        yield f"for {name} with True and False swapped", ~given
         yield f"for {name} True everywhere", torch.ones_like(given)
         yield f"for {name} False everywhere", torch.zeros_like(given)
     if given.is_floating_point():
@@ -319,6 +319,6 @@ def _other_orders(given: Tensor, name: str) -> Iterator[tuple[str, Tensor]]:
     for one, two in itertools.combinations(range(given.dim()), 2):
         if given.shape[one] > 1 < given.shape[two]:
             yield (
-                f"for {name} with axes {one} and {two} exchanged",
+                f"for {name} with axes {one} and {two} swapped",
                 given.transpose(one, two),
             )

@@ -146,7 +146,7 @@ def claim(
     once more, is told what came out instead.
 
     A number that is known has an expected value and a tolerance, at most
-    30 % of it; beside zero, no more than rounding, 1e-3. One that
+    30% of it; beside zero, no more than rounding, 1e-3. One that
     changes with the seed has bounds, and a baseline that they leave out: what
     chance, an untrained model or the other method would give. The claim
     enters the ledger of the book. On the site a link ``[0.5](#claim-NAME)``
@@ -178,8 +178,8 @@ def claim(
     >>> claim("a-half", "It is {value}.", 0.6, 0.5, tolerance=0.001)
     Traceback (most recent call last):
     AssertionError: claim 'a-half': 0.6 is not 0.5 within 0.001
-    >>> claim("most", "{value} %.", 93, at_least=80, baseline=10, seeds=5)
-    Claim: 93 %.
+    >>> claim("most", "{value}%.", 93, at_least=80, baseline=10, seeds=5)
+    Claim: 93%.
     """
     require.anchor("name", name)
     for key, text in (("statement", statement), ("unit", unit)):

@@ -123,7 +123,7 @@ def _about_infinity(found: Tensor, expected: Tensor) -> str:
     if (wanted & ~bad).any():
         return "what should be infinite is not."
     if wanted.any():
-        return "infinity is right where it stands; look at the rest."
+        return "infinity is right where it occurs; look at the rest."
     return ""
 
 
@@ -157,23 +157,23 @@ def _about_shape(
 ) -> str:
     said = (
         f"the shape is {tuple(found.shape)}, "
-        f"it should be {tuple(expected.shape)}."
+        f"but it should be {tuple(expected.shape)}."
     )
     if not found.numel() or not expected.numel():
         return f"{said} It holds {found.numel()} numbers."
     if found.dim() == expected.dim() <= _MOST_AXES:
         for order in itertools.permutations(range(found.dim())):
             if equal_results(found.permute(order), expected):
-                return f"{said} The numbers are right; axes are exchanged."
+                return f"{said} The numbers are right; axes are swapped."
     if found.numel() == expected.numel():
         if equal_results(found.reshape(expected.shape), expected):
             return f"{said} The numbers are right; reshape them."
         return f"{said} There are as many numbers as there should be."
     for axis in range(expected.dim()):
         if equal_results(found, expected.double().sum(dim=axis)):
-            return f"{said} Axis {axis} is summed over and should stay."
+            return f"{said} Axis {axis} is summed over and should be kept."
         if equal_results(found, expected.double().mean(dim=axis)):
-            return f"{said} Axis {axis} is averaged and should stay."
+            return f"{said} Axis {axis} is averaged and should be kept."
         if equal_results(found, expected.select(axis, -1)):
             return f"{said} Only the last of axis {axis} is there."
         if equal_results(found, expected.select(axis, 0)):
@@ -195,7 +195,7 @@ def _about_axis(
     shorter, longer = sorted((found, expected), key=lambda x: x.shape[axis])
     fits, odd = _matched(shorter.unbind(axis), longer.unbind(axis))
     if fits and odd:
-        verb = "missing" if size < wanted else "too many"
+        verb = "missing" if size < wanted else "extra"
         return (
             f" On axis {axis}: {listed_places(odd)} {verb}; the rest is right."
         )
@@ -229,9 +229,12 @@ def _remainder(
         if equal_results(found, given):
             return f"what you return is `{name}`, unchanged."
         if equal_results(found - given, expected):
-            return f"`{name}` was added and should not be, or once too often."
+            return (
+                f"`{name}` was added and should not be, or was added once too "
+                "often."
+            )
         if equal_results(found + given, expected):
-            return f"`{name}` should have been added, or once more."
+            return f"`{name}` should have been added, or added once more."
     return ""
 
 
@@ -257,7 +260,7 @@ def _term(
         for name, power in zip(names, powers, strict=True)
         if power
     ]
-    much = "in it once too often" if gap > 0 else "missing in it"
+    much = "counted once too often" if gap > 0 else "missing"
     return f"`{' * '.join([f'{often:.0f}', *factors])}` is {much}."
 
 

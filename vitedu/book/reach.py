@@ -56,14 +56,14 @@ def _reaches(candidate, right, inputs, names) -> Iterator[str]:
                     else ""
                 )
                 yield (
-                    f" Row {written_place(at)} of the result moves when row "
-                    f"{row} of `{name}` changes, and should not.{ahead}"
+                    f" Row {written_place(at)} of the result changes when row "
+                    f"{row} of `{name}` changes, but should not.{ahead}"
                 )
             if (should & ~moved).any():
                 at = first_true(should & ~moved)
                 yield (
-                    f" Row {written_place(at)} of the result should move "
-                    f"when row {row} of `{name}` changes, and does not."
+                    f" Row {written_place(at)} of the result should change "
+                    f"when row {row} of `{name}` changes, but does not."
                 )
 
 

@@ -34,7 +34,7 @@ def augmentation(
 
     Args:
         image_size: Side of the square in pixels.
-        strength: "light" cuts out a part, 8 to 100 % of the area and from 3:4
+        strength: "light" cuts out a part, 8 to 100% of the area and from 3:4
             to 4:3 in shape, and mirrors it half of the time; "strong" then
             changes colours or turns, shears or shifts it, two such steps of
             RandAugment.

@@ -10,13 +10,10 @@ import {
 import {
   noted, panel, range, select, settingButtons, titled,
 } from "./core/controls.js";
-import { draft, fill, html, put, renew, write } from "./core/dom.js";
-import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { draft, html, put, renew, write } from "./core/dom.js";
+import { defineExplorer } from "./core/explorer.js";
 import { later } from "./core/later.js";
 import { sentence, tidy } from "./core/texts.js";
-import { makeTools } from "./core/tools.js";
-
-const TRAITS = ["photograph", "query", "layer", "head", "drawn", "second"];
 
 async function inflated(bytes) {
   const stream = new Blob([bytes]).stream()
@@ -24,23 +21,116 @@ async function inflated(bytes) {
   return new Response(stream).arrayBuffer();
 }
 
-// What is loaded once it is asked for; calls `ready` when something has come.
-function loading(model, ready, failed) {
+// What is loaded once it is asked for. A fault is told once: who asks again,
+// tries again.
+function loading(model, redraw) {
   const kept = new Map();
-  function get(name, read) {
+  function get(name, make) {
+    const found = kept.get(name);
     if (!kept.has(name)) {
       kept.set(name, null);
-      later(model, name).then(read).then((found) => {
-        kept.set(name, found);
-        ready();
-      }).catch((error) => {
-        kept.delete(name);
-        failed(error);
-      });
+      later(model, name).then(make)
+        .catch((error) => ({ fault: error.message }))
+        .then((made) => {
+          kept.set(name, made);
+          redraw();
+        });
+    } else if (found?.fault) {
+      kept.delete(name);
     }
-    return kept.get(name);
+    return found;
   }
   return get;
+}
+
+export function read(model, redraw) {
+  const get = loading(model, redraw);
+  const [layers, heads] = ["num_layers", "num_heads"].map((name) =>
+    model.get(name));
+  // Everything that a view shows, each null as long as it is on its way.
+  function load({ photograph, drawn, second }) {
+    const kind = drawn ? "drawn" : "trained";
+    const found = {
+      photo: get(photograph, readPicture),
+      answers: get(`${kind} ${photograph}`, async (bytes) =>
+        readAnswers(await inflated(bytes), layers, heads)),
+    };
+    if (second) {
+      found.secondPhoto = get(second, readPicture);
+      found.across = get(`${kind} ${photograph} ${second}`, async (bytes) =>
+        readCosines(new Int8Array(await inflated(bytes)), SQUARES));
+    }
+    return found;
+  }
+  const photographs = Object.fromEntries(
+    model.get("photographs").map((about) => [about.name, about]));
+  // `under` is the patch that the mouse is over; Python does not hear of it.
+  return { load, layers, heads, photographs, settings: model.get("settings"),
+    mouse: { under: null } };
+}
+
+export function compute(settings, { load, photographs, mouse: { under } }) {
+  const second = settings.second === settings.photograph
+    ? "" : settings.second;
+  const view = { ...settings, second };
+  const about = photographs[view.photograph];
+  const loaded = load(view);
+  const parts = Object.values(loaded);
+  const fault = parts.find((part) => part?.fault)?.fault;
+  const shown = { view, about, fault, published: {} };
+  if (fault) return { ...shown, isBusy: false };
+  if (!parts.every(Boolean)) return { ...shown, isBusy: true };
+  const query = under ?? view.query;
+  const place = placeOfQuery(about, query);
+  const cosines = loaded.answers.cosines(view.layer, query);
+  const mean = cosines.reduce((sum, value) => sum + value) / PATCHES;
+  const like = bestFarFrom(place, cosines);
+  const beside = (second ? inSecond : ofHead)(view, loaded, query);
+  return {
+    ...shown, ...loaded, query, place, cosines, mean, like, beside,
+    title: photographs[second]?.title, isBusy: false, isQuiet: under !== null,
+    published: {
+      ...view, under: under ?? "", row: place[0], column: place[1],
+      like: like.most, likePlaces: like.places, mean,
+      most: beside.most, mostPlaces: beside.places,
+    },
+  };
+}
+
+function ofHead({ layer, head }, { photo, answers }, query) {
+  const shares = answers.shares(layer, head, query);
+  return { photo, values: shares.map(Math.sqrt), places: best(shares).places,
+    most: answers.largest(layer, head, query) };
+}
+
+function inSecond({ layer }, { secondPhoto, across }, query) {
+  const cosines = across(layer, query);
+  const { most, places } = best(cosines);
+  return { photo: secondPhoto, values: cosines.map((value) => value / most),
+    most, places };
+}
+
+const cosineText = (value) => value.toFixed(2).replace("-", "−");
+
+function say({ fault, view, place, like, mean, beside, title }) {
+  if (fault) return { reading: sentence(WORDS.failed, { error: fault }) };
+  if (!place) return undefined;
+  const [layer, head] = [view.layer + 1, view.head + 1];
+  const count = like.places.length;
+  const most = view.second ? cosineText(beside.most) : tidy(beside.most, 2);
+  const named = { layer, head, title, most, largest: most };
+  const words = WORDS.beside[view.second ? "second" : "head"];
+  const reading = [
+    sentence(WORDS.like, {
+      row: place[0] + 1, column: place[1] + 1, layer,
+      outlined: sentence(count > 1 ? WORDS.several : WORDS.one, { count }),
+      most: cosineText(like.most), mean: cosineText(mean),
+    }),
+    sentence(words.reading, named),
+    ...(view.drawn ? [WORDS.readDrawn] : []),
+  ].join(" ");
+  return { reading, title: sentence(words.title, named),
+    note: sentence(words.note, named) };
 }
 
 function photographButtons(photographs, pick) {
@@ -75,198 +165,109 @@ function creditLine() {
   return { root, update };
 }
 
-function render({ model, el }) {
-  const photographs = Object.fromEntries(
-    model.get("photographs").map((about) => [about.name, about]),
-  );
-  const [layers, heads] = ["num_layers", "num_heads"].map((name) =>
-    model.get(name));
-  const frame = explorer(el, "ask-patch", WORDS.label);
-  const tools = makeTools(frame, model, {
-    tour: model.get("settings").map(([, values, said]) => [said, values]),
-  });
-  const set = (traits) => setTraits(model, traits);
-  // The patch that the mouse is over; Python does not hear of it.
-  let under = null;
-  let shown;
+function settings({ model }) {
+  const { root, update } = settingButtons(
+    model, WORDS.settings, Object.fromEntries(model.get("settings")));
+  return { root, show: update };
+}
 
-  const settings = settingButtons(
-    model, WORDS.settings, Object.fromEntries(model.get("settings")),
-  );
+function choices({ set, given: { photographs } }) {
   const buttons = photographButtons(photographs, (photograph) =>
     set({ photograph, query: photographs[photograph].query }));
-  const controls = {
-    drawn: select({
-      label: WORDS.weights, value: String(model.get("drawn")),
-      options: Object.entries(WORDS.kinds),
-      onInput: (drawn) => set({ drawn: drawn === "true" }),
-    }),
-    layer: range({
-      label: WORDS.layer, min: 1, max: layers, value: model.get("layer") + 1,
-      format: String, onInput: (layer) => set({ layer: layer - 1 }),
-    }),
-    second: select({
-      label: WORDS.second, value: model.get("second"),
-      options: [["", WORDS.oneHead], ...Object.entries(photographs).map(
-        ([name, { title }]) => [name, sentence(WORDS.other, { title })],
-      )],
-      onInput: (second) => set({ second }),
-    }),
-  };
+  const weights = select({
+    label: WORDS.weights, value: "false", options: Object.entries(WORDS.kinds),
+    onInput: (drawn) => set({ drawn: drawn === "true" }),
+  });
+  const root = html("div", { class: "choices" }, buttons.root, weights.root);
+  function show({ view }) {
+    buttons.update(view.photograph);
+    weights.set(String(view.drawn));
+  }
+  return { root, show };
+}
+
+// The photograph in which one asks. Pictures stay until others are here.
+function photograph({ set, redraw, given: { layers, mouse } }) {
   const asked = askedPicture({
-    look: (query) => {
-      if (query === under) return;
-      under = query;
+    look(query) {
+      if (query === mouse.under) return;
+      mouse.under = query;
       redraw();
     },
     pick: (query) => set({ query }),
   });
-  const maps = headMaps(layers, heads, (layer, head) =>
-    set({ layer, head, second: "" }));
-  const beside = litPicture("beside");
   const credit = creditLine();
-  const likeTitle = titled("");
-  const besideTitle = titled("");
-  const besideNote = noted("");
-
-  const get = loading(model, () => redraw(), (error) => {
-    put(frame.root, "aria-busy", "false");
-    frame.read(sentence(WORDS.failed, { error: error.message }));
+  const title = titled("");
+  const slider = range({
+    label: WORDS.layer, min: 1, max: layers, value: 1, format: String,
+    onInput: (layer) => set({ layer: layer - 1 }),
   });
-
-  // Everything that is shown now, or undefined while some of it is on its way.
-  function loaded({ photograph, drawn, second }) {
-    const kind = drawn ? "drawn" : "trained";
-    const found = {
-      photo: get(photograph, readPicture),
-      answers: get(`${kind} ${photograph}`, async (bytes) =>
-        readAnswers(await inflated(bytes), layers, heads)),
-    };
-    if (second) {
-      found.secondPhoto = get(second, readPicture);
-      found.across = get(`${kind} ${photograph} ${second}`, async (bytes) =>
-        readCosines(new Int8Array(await inflated(bytes)), SQUARES));
-    }
-    return Object.values(found).every(Boolean) ? found : undefined;
-  }
-
-  function update({ speak = true } = {}) {
-    const view = Object.fromEntries(
-      TRAITS.map((name) => [name, model.get(name)]),
-    );
-    if (view.second === view.photograph) view.second = "";
-    settings.update();
-    buttons.update(view.photograph);
-    controls.layer.set(view.layer + 1);
-    controls.drawn.set(String(view.drawn));
-    controls.second.set(view.second);
-    for (const option of controls.second.input.options) {
-      option.disabled = option.value === view.photograph;
-    }
-    const found = loaded(view);
-    put(frame.root, "aria-busy", String(!found));
-    if (found) show(view, found, speak);
-  }
-
-  function show(view, found, speak) {
-    const about = photographs[view.photograph];
-    const { layer } = view;
-    const query = under ?? view.query;
-    const place = placeOfQuery(about, query);
-    if (shown !== view.photograph) {
-      shown = view.photograph;
+  const root = panel("of-photograph", title, noted(WORDS.likeNote), asked.root,
+    html("div", { class: "below" }, scale(WORDS.scale), credit.root),
+    slider.root);
+  let drawn;
+  function show({ view, about, photo, cosines, query, like }) {
+    slider.set(view.layer + 1);
+    if (!cosines) return;
+    if (drawn !== about) {
+      drawn = about;
       asked.setGrid(about);
       credit.update(about);
     }
-    const cosines = found.answers.cosines(layer, query);
-    const mean = cosines.reduce((sum, value) => sum + value) / PATCHES;
-    const like = bestFarFrom(place, cosines);
-    asked.update(found.photo, cosines, view.query, query, like.places);
-    maps.update((...which) =>
-      found.answers.shares(...which, query).map(Math.sqrt), layer, view.head);
-    write(likeTitle, sentence(WORDS.likeTitle, { layer: layer + 1 }));
-    const other = (view.second ? showSecond : showHead)(view, found, query);
-    const count = like.places.length;
-    const words = [
-      sentence(WORDS.reading, {
-        row: place[0] + 1, column: place[1] + 1, layer: layer + 1,
-        outlined: sentence(count > 1 ? WORDS.several : WORDS.one, { count }),
-        most: cosineText(like.most), mean: cosineText(mean),
-      }),
-      other.words,
-    ];
-    if (view.drawn) words.push(WORDS.readDrawn);
-    frame.read(words.join(" "), { speak: speak && under === null });
-    frame.publish({
-      ...view, under: under ?? "", row: place[0], column: place[1],
-      like: like.most, likePlaces: like.places, mean,
-      most: other.most, mostPlaces: other.places,
-    });
+    asked.update(photo, cosines, view.query, query, like.places);
+    write(title, sentence(WORDS.likeTitle, { layer: view.layer + 1 }));
   }
-
-  function showHead({ layer, head }, { photo, answers }, query) {
-    const shares = answers.shares(layer, head, query);
-    const { places } = best(shares);
-    const most = answers.largest(layer, head, query);
-    const named = {
-      layer: layer + 1, head: head + 1, largest: tidy(most, 2),
-    };
-    return showBeside(photo, shares.map(Math.sqrt), { most, places }, {
-      title: sentence(WORDS.headTitle, named),
-      note: sentence(WORDS.headNote, named),
-      words: sentence(WORDS.readHead, named),
-    });
-  }
-
-  function showSecond({ layer, second }, { secondPhoto, across }, query) {
-    const cosines = across(layer, query);
-    const found = best(cosines);
-    const { title } = photographs[second];
-    const named = { layer: layer + 1, title, most: cosineText(found.most) };
-    const shares = cosines.map((cosine) => cosine / found.most);
-    return showBeside(secondPhoto, shares, found, {
-      title: sentence(WORDS.secondTitle, named),
-      note: sentence(WORDS.secondNote, { largest: named.most }),
-      words: sentence(WORDS.readSecond, named),
-    });
-  }
-
-  function showBeside(photo, values, found, { title, note, words }) {
-    beside.update(photo, values, MAP, found.places);
-    fill(beside.drawing, { role: "img", "aria-label": title }, []);
-    write(besideTitle, title);
-    write(besideNote, note);
-    return { ...found, words };
-  }
-
-  frame.root.append(
-    settings.root,
-    html("div", { class: "choices" }, buttons.root, controls.drawn.root),
-    html("div", { class: "panels" },
-      panel("of-photograph", likeTitle, noted(WORDS.likeNote), asked.root,
-        html("div", { class: "below" }, scale(WORDS.scale), credit.root),
-        controls.layer.root),
-      panel("of-heads",
-        titled(sentence(WORDS.mapsTitle, { count: layers * heads })),
-        noted(WORDS.mapsNote), maps.root),
-      panel("of-second", beside.root,
-        html("div", { class: "words" },
-          besideTitle, controls.second.root, besideNote))),
-    ...frame.reading,
-    noted(WORDS.grid),
-    ...tools.foot,
-  );
-  const redraw = onceAFrame(update);
-  const ignore = onTraits(model, TRAITS, redraw);
-  update({ speak: false });
-  return () => {
-    ignore();
-    redraw.cancel();
-    tools.dispose();
-    frame.dispose();
-  };
+  return { root, show };
 }
 
-const cosineText = (value) => value.toFixed(2).replace("-", "−");
+function overview({ set, given: { layers, heads } }) {
+  const maps = headMaps(layers, heads, (layer, head) =>
+    set({ layer, head, second: "" }));
+  const root = panel("of-heads",
+    titled(sentence(WORDS.mapsTitle, { count: layers * heads })),
+    noted(WORDS.mapsNote), maps.root);
+  function show({ view, cosines, answers, query }) {
+    if (!cosines) return;
+    maps.update((...which) => answers.shares(...which, query).map(Math.sqrt),
+      view.layer, view.head);
+  }
+  return { root, show };
+}
 
-export default { render };
+// The chosen head, enlarged, or another photograph.
+function beside({ set, given: { photographs } }) {
+  const lit = litPicture("beside");
+  const [title, note] = [titled(""), noted("")];
+  const choice = select({
+    label: WORDS.second, value: "",
+    options: [["", WORDS.oneHead], ...Object.entries(photographs).map(
+      ([name, about]) => [name, sentence(WORDS.other, about)])],
+    onInput: (second) => set({ second }),
+  });
+  const root = panel("of-second", lit.root,
+    html("div", { class: "words" }, title, choice.root, note));
+  function show({ view, beside: found }, said) {
+    choice.set(view.second);
+    for (const option of choice.input.options) {
+      option.disabled = option.value === view.photograph;
+    }
+    if (!found) return;
+    lit.update(found.photo, found.values, MAP, found.places);
+    put(lit.drawing, "role", "img");
+    put(lit.drawing, "aria-label", said.title);
+    write(title, said.title);
+    write(note, said.note);
+  }
+  return { root, show };
+}
+
+export default defineExplorer("ask-patch", {
+  words: WORDS,
+  read, compute, say,
+  tour: (_, given) => given.settings.map(([, values, said]) =>
+    [said, values, values.second ? "of-second" : "of-photograph"]),
+  parts: { settings, choices, photograph, overview, beside,
+    grid: () => ({ root: noted(WORDS.grid) }) },
+  layout: ["settings", "choices",
+    { beside: ["photograph", "overview", "beside"] }, "reading", "grid"],
+});

@@ -2,56 +2,136 @@
 
 import WORDS from "./assumed_heads.words.json" with { type: "json" };
 import { divisors, makeLoaded, misfits } from "./assumed_heads_maths.js";
-import { decodeArray, inRows } from "./core/arrays.js";
-import {
-  noted, panel, range, settingButtons, titled,
-} from "./core/controls.js";
-import { draft, html, put, renew, write } from "./core/dom.js";
-import {
-  explorer, followTraits, onceAFrame, setTraits,
-} from "./core/frame.js";
-import { later } from "./core/later.js";
+import { rowsOf } from "./core/arrays.js";
+import { noted, panel, settingButtons, titled } from "./core/controls.js";
+import { draft, html, renew, write } from "./core/dom.js";
+import { defineExplorer, slider } from "./core/explorer.js";
 import { sentence, tidy } from "./core/texts.js";
-import { makeTools } from "./core/tools.js";
-import { chanceBars, percent } from "./digit_parts.js";
-import READS from "./digit_parts.words.json" with { type: "json" };
-import { PICTURE } from "./digit_picture.js";
+import { chanceBars, networkNow, percent, waiting } from "./digit_parts.js";
 import { digitTiles } from "./digit_tiles.js";
 import { largestChange, likeliest } from "./matrices.js";
 
 const FRAME_MS = 24;
 
+// `network.reader`, once it is here, gives the network with so many heads.
+function read(model, redraw) {
+  const [labels, layout, config] = ["labels", "layout", "config"]
+    .map((name) => model.get(name));
+  const [samples, answers] = ["samples", "answers"]
+    .map((name) => rowsOf(model.get(name)));
+  const network = networkNow(model, redraw, (bytes) => {
+    const loaded = makeLoaded(bytes, layout, config, samples, labels);
+    // Python has asked the network as it was trained.
+    loaded(config.num_heads).tally.know(answers.map(likeliest));
+    return loaded;
+  });
+  return { labels, layout, config, samples, network,
+    options: divisors(config.d_model) };
+}
+
+function compute({ heads, digit }, given) {
+  const { labels, layout, config, samples, options } = given;
+  const { num_heads: truth, d_model: width } = config;
+  const arrays = Object.keys(layout).length;
+  const fit = arrays - misfits(layout, { ...config, num_heads: heads });
+  const shown = { heads, digit, truth, width, arrays, fit, options,
+    count: labels.length, label: labels[digit] };
+  const loaded = given.network.reader;
+  if (!loaded) {
+    return { ...shown, shares: [], states: labels.map(() => "waiting"),
+      ...waiting(given.network) };
+  }
+  const { tally } = loaded(heads);
+  const [run, whole] = [heads, truth].map((one) =>
+    loaded(one).reader.run(samples[digit]));
+  const chances = run.answer.data;
+  const off = largestChange(run.logits.data, whole.logits.data);
+  const isBusy = !tally.isDone();
+  return {
+    ...shown, tally, chances, off, whole: whole.answer.data,
+    states: labels.map((right, at) => (at >= tally.said.length ? "waiting"
+      : tally.said[at] === right ? "right" : "wrong")),
+    shares: options.map((one) => loaded(one).tally).map((one) =>
+      (one.isDone() ? one.right() / labels.length : undefined)),
+    isBusy, isQuiet: isBusy, published: {
+      heads, digit, fit, off, chances,
+      ...(isBusy ? {} : { said: tally.said, right: tally.right() }),
+    },
+  };
+}
+
 function headsName(heads) {
   return heads === 1 ? WORDS.one : sentence(WORDS.many, { heads });
 }
 
+function say(found) {
+  const { heads, truth, width, tally, chances, off, isBusy } = found;
+  const told = headsName(heads);
+  const said = { ...found, told, named: told, each: width / heads };
+  if (!tally) return said;
+  return { ...said, reading: [
+    sentence(WORDS.loaded, said),
+    ...(heads === truth ? [WORDS.truth] : []),
+    isBusy ? WORDS.asking
+      : sentence(WORDS.found, { ...said, right: tally.right() }),
+    sentence(WORDS.one_digit, { ...said, now: likeliest(chances),
+      chance: percent(Math.max(...chances)) }),
+    ...(heads === truth ? []
+      : [sentence(WORDS.off, { off: tidy(off, 2) })]),
+  ].join(" ") };
+}
+
+function tour(words, { config, options }) {
+  const { num_heads: truth, d_model: most } = config;
+  const fewer = options.findLast((heads) => heads < truth);
+  const stops = { truth, fewer, one: 1, most };
+  return Object.entries(words).map(([name, text]) =>
+    [text, { heads: stops[name] }, "of-tiles"]);
+}
+
+function told({ model, given: { config, options } }) {
+  const buttons = settingButtons(model, WORDS.heads, Object.fromEntries(
+    options.map((heads) => [heads === config.num_heads
+      ? sentence(WORDS.true, { name: headsName(heads) }) : headsName(heads),
+    { heads }]),
+  ));
+  return { root: html("div", {}, titled(WORDS.heads), buttons.root),
+    show: buttons.update };
+}
+
+function allDigits({ given: { samples }, set }) {
+  const title = sentence(WORDS.tiles, { count: samples.length });
+  const tiles = digitTiles(samples, (digit) => set({ digit }));
+  return {
+    root: panel("of-tiles", titled(title), tiles.root, noted(WORDS.tilesNote)),
+    show: ({ states, digit }) => tiles.update(states, digit, title),
+  };
+}
+
 // A row for each number of heads: how many digits are read right.
-function rightBars(options, count, truth) {
-  const rows = options.map((heads) => {
-    const level = html("span", { class: "level" });
-    const number = html("td", { class: "number" });
-    return { heads, level, number, root: html("tr", {},
-      html("th", { scope: "row", text: headsName(heads) }),
-      html("td", {}, html("span", { class: "track" }, level)), number) };
-  });
-  const root = html("table", { class: "by-heads" },
-    html("caption", { class: "vitedu-hidden", text: WORDS.right }),
-    html("tbody", {}, ...rows.map((row) => row.root)));
-  function update(tallyOf, chosen) {
-    for (const { heads, level, number, root: row } of rows) {
-      const tally = tallyOf(heads);
-      const share = tally.isDone() ? tally.right() / count : null;
-      put(row, "class", [heads === chosen ? "chosen" : "other",
-        heads === truth ? "truth" : "told"].join(" "));
-      level.style.transform = `scaleX(${share ?? 0})`;
-      write(number, share === null ? WORDS.untried : percent(share));
-    }
-  }
-  return { root, update };
+function rightRows({ options, shares, heads, truth }) {
+  return options.map((one, at) => draft("tr", {
+    class: [one === heads ? "chosen" : "other",
+      one === truth ? "truth" : "told"].join(" "),
+  },
+  draft("th", { scope: "row", text: headsName(one) }),
+  draft("td", {}, draft("span", { class: "track" }, draft("span", {
+    class: "level", style: `transform: scaleX(${shares[at] ?? 0})`,
+  }))),
+  draft("td", { class: "number", text: shares[at] === undefined
+    ? WORDS.untried : percent(shares[at]) })));
+}
+
+function right() {
+  const body = html("tbody");
+  const table = html("table", { class: "by-heads" },
+    html("caption", { class: "vitedu-hidden", text: WORDS.right }), body);
+  return { root: panel("of-heads", titled(WORDS.right), table),
+    show: (found) => renew(body, rightRows(found)) };
 }
 
 // The rows of the queries, cut into heads.
-function headCut(width, heads) {
+function headCut({ width, heads }) {
   const each = width / heads;
   return draft("svg", { viewBox: `0 0 ${width} 3`, "aria-hidden": "true",
     preserveAspectRatio: "none" },
@@ -61,137 +141,52 @@ function headCut(width, heads) {
   })));
 }
 
-function tourOf({ num_heads: truth, d_model: width }, options, arrays) {
-  const fewer = options.findLast((heads) => heads < truth);
-  const heads = { truth, fewer, one: 1, most: width };
-  return Object.entries(WORDS.tour).map(([name, words]) => [
-    sentence(words, { heads: heads[name], arrays, each: width / heads[name] }),
-    { heads: heads[name] },
-  ]);
-}
-
-function render({ model, el }) {
-  const frame = explorer(el, "assumed-heads", WORDS.label);
-  frame.root.classList.add("vitedu-reads-digit");
-  const samples = inRows(decodeArray(model.get("samples")).data,
-    PICTURE.side ** 2);
-  const answers = inRows(decodeArray(model.get("answers")).data, 10);
-  const labels = model.get("labels");
-  const layout = model.get("layout");
-  const config = model.get("config");
-  const { num_heads: truth, d_model: width } = config;
-  const count = samples.length;
-  const arrays = Object.keys(layout).length;
-  const options = divisors(width);
-  const tools = makeTools(frame, model, {
-    tour: tourOf(config, options, arrays),
-  });
-  const set = (traits) => setTraits(model, traits);
-  let loaded = null;
-
-  const told = settingButtons(model, WORDS.heads, Object.fromEntries(
-    options.map((heads) => [heads === truth
-      ? sentence(WORDS.true, { name: headsName(heads) }) : headsName(heads),
-    { heads }]),
-  ));
-  const tiles = digitTiles(samples, (digit) => set({ digit }));
-  const image = range({
-    label: WORDS.image, min: 1, max: count, value: model.get("digit") + 1,
-    format: (at) => sentence(WORDS.place, { at, count }),
-    onInput: (at) => set({ digit: at - 1 }),
-  });
-  const byHeads = rightBars(options, count, truth);
-  const bars = chanceBars();
+function shapes() {
   const cut = html("div", { class: "cut" });
-  const [fitNote, cutNote] = [noted(""), noted("")];
-  const answerTitle = titled("");
-
-  later(model, "weights").then((bytes) => {
-    loaded = makeLoaded(bytes, layout, config, samples, labels);
-    // Python has asked the network as it was trained.
-    loaded(truth).tally.know(answers.map(likeliest));
-    redraw();
-  }).catch((error) => {
-    put(frame.root, "aria-busy", "false");
-    frame.read(sentence(READS.failed, { error: error.message }));
-  });
-
-  // Some digits in each frame.
-  const askOn = onceAFrame(() => {
-    const end = performance.now() + FRAME_MS;
-    const { tally } = loaded(model.get("heads"));
-    while (tally.askNext() && performance.now() < end);
-    update();
-  });
-
-  function update({ speak = true } = {}) {
-    const [heads, digit] = [model.get("heads"), model.get("digit")];
-    const label = labels[digit];
-    told.update();
-    image.set(digit + 1);
-    write(answerTitle, sentence(WORDS.answer, { label }));
-    const fit = arrays - misfits(layout, { ...config, num_heads: heads });
-    write(fitNote, sentence(WORDS.fits, { fit, arrays }));
-    renew(cut, [headCut(width, heads)]);
-    write(cutNote, sentence(WORDS.cut, {
-      width, named: headsName(heads), each: width / heads,
-    }));
-    if (!loaded) {
-      tiles.update(labels.map(() => "waiting"), digit,
-        sentence(WORDS.tiles, { count }));
-      frame.read(READS.loading, { speak });
-      return;
-    }
-    const { reader, tally } = loaded(heads);
-    const [run, whole] = [reader, loaded(truth).reader].map((one) =>
-      one.run(samples[digit]));
-    const chances = run.answer.data;
-    const now = likeliest(chances);
-    const off = largestChange(run.logits.data, whole.logits.data);
-    const isDone = tally.isDone();
-    if (!isDone) askOn();
-    tiles.update(labels.map((right, at) => (at >= tally.said.length ? "waiting"
-      : tally.said[at] === right ? "right" : "wrong")), digit,
-    sentence(WORDS.tiles, { count }));
-    byHeads.update((one) => loaded(one).tally, heads);
-    bars.update(chances, whole.answer.data);
-    put(frame.root, "aria-busy", String(!isDone));
-    frame.read([
-      sentence(WORDS.loaded, { told: headsName(heads), fit, arrays }),
-      ...(heads === truth ? [WORDS.truth] : []),
-      isDone ? sentence(WORDS.found, { right: tally.right(), count })
-        : WORDS.asking,
-      sentence(WORDS.one_digit, { label, now, chance: percent(chances[now]) }),
-      ...(heads === truth ? []
-        : [sentence(WORDS.off, { off: tidy(off, 2) })]),
-    ].join(" "), { speak: speak && isDone });
-    frame.publish({
-      heads, digit, fit, off, chances,
-      ...(isDone ? { said: tally.said, right: tally.right() } : {}),
-    });
+  const notes = [noted(""), noted("")];
+  function show(found, said) {
+    write(notes[0], sentence(WORDS.fits, said));
+    renew(cut, [headCut(found)]);
+    write(notes[1], sentence(WORDS.cut, said));
   }
-
-  frame.root.append(
-    titled(WORDS.heads), told.root,
-    html("div", { class: "panels" },
-      html("div", {},
-        panel("of-tiles", titled(sentence(WORDS.tiles, { count })), tiles.root,
-          noted(WORDS.tilesNote)),
-        image.root),
-      html("div", {},
-        panel("of-heads", titled(WORDS.right), byHeads.root),
-        panel("of-shapes", titled(WORDS.shapes), fitNote, cut, cutNote),
-        panel("of-answer", answerTitle, bars.root,
-          noted(sentence(WORDS.answerNote, { heads: truth }))))),
-    ...frame.reading, ...tools.foot,
-  );
-  put(frame.root, "aria-busy", "true");
-  const redraw = onceAFrame(update);
-  update({ speak: false });
-  return followTraits(
-    model, ["heads", "digit"], update, redraw.cancel, askOn.cancel,
-    tools.dispose, frame.dispose,
-  );
+  return { show, root: panel("of-shapes", titled(WORDS.shapes), notes[0], cut,
+    notes[1]) };
 }
 
-export default { render };
+function answer({ given: { config } }) {
+  const bars = chanceBars();
+  const title = titled("");
+  function show({ chances, whole }, said) {
+    write(title, sentence(WORDS.answer, said));
+    bars.update(chances, whole);
+  }
+  return { show, root: panel("of-answer", title, bars.root,
+    noted(sentence(WORDS.answerNote, { heads: config.num_heads }))) };
+}
+
+// Some digits in each frame.
+function asking({ redraw }) {
+  function show({ tally, isBusy }) {
+    if (!tally || !isBusy) return;
+    const end = performance.now() + FRAME_MS;
+    while (tally.askNext() && performance.now() < end);
+    redraw();
+  }
+  return { show };
+}
+
+export default defineExplorer("assumed-heads", {
+  words: WORDS,
+  styles: ["vitedu-reads-digit"],
+  read, compute, say, tour,
+  controls: ({ labels: { length: count } }) => ({
+    digit: slider({
+      format: (at) => sentence(WORDS.place, { at: at + 1, count }),
+    }),
+  }),
+  parts: { told, allDigits, right, shapes, answer, asking },
+  layout: ["told", { beside: [
+    { box: "column", rows: ["allDigits", "digit"] },
+    { box: "column", rows: ["right", "shapes", "answer"] },
+  ] }, "reading"],
+});

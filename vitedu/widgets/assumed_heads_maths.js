@@ -29,7 +29,8 @@ export function makeLoaded(bytes, layout, config, pictures, labels) {
   const known = new Map();
   return (heads) => {
     if (!known.has(heads)) {
-      const reader = makeReader(bytes, layout, { ...config, num_heads: heads });
+      const told = { ...config, num_heads: heads };
+      const reader = makeReader(bytes, layout, told);
       known.set(heads, { reader, tally: makeTally(reader, pictures, labels) });
     }
     return known.get(heads);

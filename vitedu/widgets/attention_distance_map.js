@@ -2,10 +2,11 @@
 // from, and the weights of that query as squares.
 
 import WORDS from "./attention_distance.words.json" with { type: "json" };
-import { headColour, moved } from "./attention_distance_maths.js";
+import { CLASS, headColour } from "./attention_distance_maths.js";
 import { inRows } from "./core/arrays.js";
-import { choosable, markChosen } from "./core/choosing.js";
-import { fill, html, put, svg, write } from "./core/dom.js";
+import { choosable, inGrid, markChosen } from "./core/choosing.js";
+import { noted, panel, titled } from "./core/controls.js";
+import { draft, html, put, renew, svg, write } from "./core/dom.js";
 import { weightSquares } from "./core/drawing.js";
 import { sentence, tidy } from "./core/texts.js";
 
@@ -24,93 +25,88 @@ function picture({ pictures, width, height }, image) {
   return canvas.toDataURL();
 }
 
-export function patchMap(data, pickPatch, pickClass) {
+// What lies over the image: the weights, and how far the query looks.
+export function overImage(found, { columns, width, patch }) {
+  const { toPatches, largest, patch: query, byClass } = found;
+  const scale = IMAGE / width;
+  const cell = patch * scale;
+  const shares = toPatches.map((weight) => weight / largest || 0);
+  const squares = draft("path", {
+    class: "squares", d: weightSquares(inRows(shares, columns), cell),
+  });
+  if (byClass) return [squares];
+  const [x, y] = [query % columns * cell, Math.floor(query / columns) * cell];
+  const ring = (name, distance) => draft("circle", {
+    class: name, cx: x + cell / 2, cy: y + cell / 2, r: scale * distance,
+  });
+  const outline = (name) =>
+    draft("rect", { class: name, x, y, width: cell, height: cell });
+  return [
+    squares,
+    ring("dark", found.uniformReach), ring("uniform", found.uniformReach),
+    ring("light", found.reach), ring("reach", found.reach),
+    outline("light outline"), outline("query outline"),
+  ];
+}
+
+export function patchMap({ given: data, set }) {
   const { rows, columns, patches, prefix } = data;
-  const scale = IMAGE / data.width;
-  const cell = data.patch * scale;
-  const [wide, high] = [IMAGE, data.height * scale];
+  const cell = data.patch * IMAGE / data.width;
+  const [wide, high] = [IMAGE, data.height * IMAGE / data.width];
   const above = prefix ? TILE + 10 : 0;
   const pictureUrls = [...Array(data.images).keys()].map((image) =>
     picture(data, image));
+  const place = (index) => ({
+    row: Math.floor(index / columns), column: index % columns,
+  });
 
   const photo = svg("image", { width: wide, height: high });
-  const squares = svg("path", { class: "squares", "aria-hidden": "true" });
-  const circle = (name) => svg("circle", { class: name });
-  const rings = [
-    circle("dark"), circle("uniform"), circle("light"), circle("reach"),
-  ];
-  const outline = svg("g", { class: "outline" },
-    ...["light", "query"].map((name) =>
-      svg("rect", { class: name, width: cell, height: cell })));
-  const group = svg("g", {
-    role: "radiogroup", "aria-label": WORDS.patches,
-  });
-  const marks = [];
-  for (let index = 0; index < patches; index += 1) {
-    const [row, column] = [Math.floor(index / columns), index % columns];
-    marks.push(svg("rect", {
+  const over = svg("g", { "aria-hidden": "true" });
+  const marks = Array.from({ length: patches }, (_, index) => {
+    const { row, column } = place(index);
+    return svg("rect", {
       role: "radio", class: "patch", x: column * cell, y: row * cell,
       width: cell, height: cell, "data-row": row, "data-column": column,
-    }));
-  }
-  group.append(...marks);
-  function neighbour(index, key) {
-    const [row, column] = [Math.floor(index / columns), index % columns];
-    const [down, right] = {
-      ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1],
-      ArrowRight: [0, 1],
-    }[key] ?? [];
-    if (down === undefined) return undefined;
-    const inside = row + down >= 0 && row + down < rows &&
-      column + right >= 0 && column + right < columns;
-    return inside ? index + down * columns + right : index;
-  }
-  choosable(group, marks, neighbour, (index) =>
-    pickPatch(Math.floor(index / columns), index % columns));
+    });
+  });
+  const group = svg("g", {
+    role: "radiogroup", "aria-label": WORDS.patches,
+    transform: `translate(0, ${above})`,
+  }, ...marks);
+  choosable(group, marks, inGrid(rows, columns), (index) =>
+    set({ query: "patch", ...place(index) }));
 
   const tileText = svg("text", { x: TILE + 8, y: TILE / 2 + 4 });
   const tile = svg(
-    "g", { class: "tile", onclick: pickClass },
+    "g", { class: "tile", onclick: () => set({ query: CLASS }) },
     svg("rect", { x: 2, y: 2, width: TILE - 4, height: TILE - 4 }), tileText,
   );
+  const map = svg(
+    "svg", { viewBox: `0 0 ${wide} ${above + high}` },
+    ...(prefix ? [tile] : []),
+    // The inner svg cuts the circles off at the edge of the image.
+    svg("svg", { y: above, width: wide, height: high }, photo, over),
+    group,
+  );
+  const [title, note] = [titled(""), noted("")];
 
-  function update(weights, { head, image, query, byClass, reach, uniform }) {
-    put(photo, "href", pictureUrls[image]);
-    const shown = weights.subarray(prefix);
-    const largest = Math.max(...shown);
-    inside.style.color = headColour(head);
-    const shares = shown.map((weight) => weight / largest || 0);
-    put(squares, "d", weightSquares(inRows(shares, columns), cell));
+  function show(found, said) {
+    const { toPatches, byClass, patch } = found;
+    put(photo, "href", pictureUrls[found.image]);
+    put(over, "style", `color: ${headColour(found.head)}`);
+    renew(over, overImage(found, data));
     marks.forEach((mark, index) => {
-      mark.dataset.weight = shown[index];
-      mark.setAttribute("aria-label", sentence(WORDS.patch, {
-        row: Math.floor(index / columns) + 1, column: index % columns + 1,
-        weight: tidy(shown[index], 2),
+      const { row, column } = place(index);
+      put(mark, "data-weight", String(toPatches[index]));
+      put(mark, "aria-label", sentence(WORDS.patch, {
+        row: row + 1, column: column + 1, weight: tidy(toPatches[index], 2),
       }));
     });
-    markChosen(marks, byClass ? -1 : query, query);
-    const [left, top] = [query % columns * cell, Math.floor(query / columns) * cell];
-    outline.style.transform = moved(left, top);
-    rings.forEach((ring, index) => fill(ring, {
-      cx: left + cell / 2, cy: top + cell / 2,
-      r: scale * (index < 2 ? uniform : reach),
-    }, []));
-    root.classList.toggle("by-class", byClass);
-    write(tileText, sentence(WORDS.classTile, {
-      weight: tidy(weights[0], 2),
-    }));
-    return largest;
+    markChosen(marks, byClass ? -1 : patch, patch);
+    put(map, "class", byClass ? "map by-class" : "map");
+    write(tileText, sentence(WORDS.classTile, { weight: said.toClass }));
+    write(title, sentence(WORDS.mapTitle, said));
+    write(note, sentence(byClass ? WORDS.classNote : WORDS.patchNote, said));
   }
-  // The inner svg cuts the circles off at the edge of the image.
-  const inside = svg(
-    "svg", { y: above, width: wide, height: high },
-    photo, squares, ...rings, outline,
-  );
-  const root = svg(
-    "svg", { viewBox: `0 0 ${wide} ${above + high}`, class: "map" },
-    ...(prefix ? [tile] : []), inside,
-    svg("g", { transform: `translate(0, ${above})` }, group),
-  );
-  return { root, update };
+  return { root: panel("of-patches", title, map, note), show };
 }
-

@@ -2,6 +2,8 @@
 
 import { decodeArray } from "./core/arrays.js";
 
+export const CLASS = "class token";
+
 export function readData(model) {
   const maps = decodeArray(model.get("maps"));
   const pictures = decodeArray(model.get("images"));
@@ -49,26 +51,56 @@ export function readData(model) {
     distances[map] = meanOverPatches((query) =>
       weights(0, 0, 0, map, prefix + query));
   }
+  const hasAverage = model.get("has_average");
   const averages = decodeArray(model.get("mean_distance")).data;
-  const known = model.get("has_average") ? averages : [];
+  const known = hasAverage ? averages : [];
   const flat = new Float64Array(tokens).fill(1);
+  const all = layers * heads;
   return {
     steps: decodeArray(model.get("steps")).data,
+    names: model.get("image_names"), hasAverage,
     images, layers, heads, rows, columns, patches, patch, prefix,
     width, height, pictures, weights, patchDistance,
     uniform: meanOverPatches(() => flat),
     uniformFrom: (query) => patchDistance(flat, query),
     largest: Math.max(...distances, ...known),
     smallest: Math.min(...distances, ...known),
-    ofImage: (step, image, layer, head) =>
-      distances[((step * images + image) * layers + layer) * heads + head],
-    ofAverage: (step, layer, head) =>
-      averages[(step * layers + layer) * heads + head],
+    // Of all heads, layer by layer.
+    ofImage: (step, image) => distances.subarray(
+      (step * images + image) * all, (step * images + image + 1) * all),
+    ofAverage: (step) => averages.subarray(step * all, (step + 1) * all),
+  };
+}
+
+export function compute(settings, data) {
+  const { step, image, layer, head, row, column, query, dots } = settings;
+  const byClass = query === CLASS;
+  const patch = row * data.columns + column;
+  const chosen = layer * data.heads + head;
+  const distancesAt = (at) =>
+    (dots === "average" ? data.ofAverage(at) : data.ofImage(at, image));
+  const weights = data.weights(
+    step, image, layer, head, byClass ? 0 : data.prefix + patch,
+  );
+  const toPatches = weights.subarray(data.prefix);
+  const largest = Math.max(...toPatches);
+  const most = toPatches.indexOf(largest);
+  const distance = data.ofImage(step, image)[chosen];
+  const reach = data.patchDistance(weights, patch);
+  const uniformReach = data.uniformFrom(patch);
+  return {
+    ...settings, byClass, patch, chosen, toPatches, largest, most, distance,
+    reach, uniformReach, toClass: weights[0], shown: byClass ? most : patch,
+    average: data.hasAverage ? data.ofAverage(step)[chosen] : 0,
+    now: distancesAt(step), untrained: distancesAt(0),
+    published: {
+      step, image, layer, head, row, column, query, distance, most,
+      uniform: data.uniform, patchUniform: uniformReach,
+      patchDistance: byClass ? "" : reach,
+    },
   };
 }
 
 export const headColour = (head) => `var(--c-head-${head % 4})`;
-
-export const moved = (x, y) => `translate(${x}px, ${y}px)`;
 
 export const pixelText = (distance) => distance.toFixed(distance < 10 ? 2 : 1);

@@ -1,19 +1,23 @@
 // The left panel of the explorer: one dot a head, depth against distance.
 
 import WORDS from "./attention_distance.words.json" with { type: "json" };
-import { headColour, moved, pixelText } from "./attention_distance_maths.js";
+import { headColour, pixelText } from "./attention_distance_maths.js";
 import { choosable, markChosen, onRest } from "./core/choosing.js";
-import { put, svg } from "./core/dom.js";
+import { noted, panel, titled } from "./core/controls.js";
+import { draft, put, renew, svg } from "./core/dom.js";
 import { sentence } from "./core/texts.js";
 
-const PLOT = { width: 400, height: 330, left: 34, right: 60, top: 10, bottom: 38 };
+const PLOT = {
+  width: 400, height: 330, left: 34, right: 60, top: 10, bottom: 38,
+};
 const PLOT_RIGHT = PLOT.width - PLOT.right;
 const PLOT_FLOOR = PLOT.height - PLOT.bottom;
 
 // From 0 on, unless all distances are so close together that one would see
 // nothing then.
 function plotRange({ uniform, smallest, largest }) {
-  const [low, high] = [Math.min(uniform, smallest), Math.max(uniform, largest)];
+  const low = Math.min(uniform, smallest);
+  const high = Math.max(uniform, largest);
   if (low < 0.5 * high) return [0, 1.12 * high];
   const margin = 0.12 * (high - low || high);
   return [low - margin, high + margin];
@@ -43,14 +47,14 @@ function plotAxes({ layers, uniform }, { band, bottom, top, y }) {
   const across = (distance) => ({
     x1: PLOT.left, x2: PLOT_RIGHT, y1: y(distance), y2: y(distance),
   });
+  const text = (at, words) => draft("text", { ...at, text: words });
   const bands = [...Array(layers).keys()].flatMap((layer) => {
     const left = PLOT.left + band * layer;
-    const number = svg("text", {
+    const number = text({
       x: left + band / 2, y: PLOT_FLOOR + 16, "text-anchor": "middle",
-      text: layer + 1,
-    });
+    }, layer + 1);
     if (layer % 2) return [number];
-    return [number, svg("rect", {
+    return [number, draft("rect", {
       class: "band", x: left, y: PLOT.top, width: band,
       height: PLOT_FLOOR - PLOT.top,
     })];
@@ -60,30 +64,60 @@ function plotAxes({ layers, uniform }, { band, bottom, top, y }) {
   for (let n = Math.ceil(bottom / step); n * step <= top; n++) {
     const tick = n * step;
     lines.push(
-      svg("line", { class: "grid", ...across(tick) }),
-      svg("text", {
-        x: PLOT.left - 6, y: y(tick) + 4, "text-anchor": "end",
-        text: Number(tick.toFixed(6)),
-      }),
+      draft("line", { class: "grid", ...across(tick) }),
+      text({ x: PLOT.left - 6, y: y(tick) + 4, "text-anchor": "end" },
+        Number(tick.toFixed(6))),
     );
   }
-  const title = svg("text", {
-    x: (PLOT.left + PLOT_RIGHT) / 2, y: PLOT.height - 5,
-    "text-anchor": "middle", text: WORDS.layerAxis,
-  });
-  const value = sentence(WORDS.baselineValue, { distance: pixelText(uniform) });
-  const label = [[WORDS.baseline, -2], [value, 13]].map(([text, below]) =>
-    svg("text", { x: PLOT_RIGHT + 6, y: y(uniform) + below, text }));
-  const baseline = svg("line", { class: "baseline", ...across(uniform) });
-  return svg(
-    "g", { "aria-hidden": "true" },
-    ...bands, ...lines, title, baseline, ...label,
+  const value = sentence(
+    WORDS.baselineValue, { distance: pixelText(uniform) },
   );
+  return [
+    ...bands, ...lines,
+    text({
+      x: (PLOT.left + PLOT_RIGHT) / 2, y: PLOT.height - 5,
+      "text-anchor": "middle",
+    }, WORDS.layerAxis),
+    draft("line", { class: "baseline", ...across(uniform) }),
+    ...[[WORDS.baseline, -2], [value, 13]].map(([words, below]) =>
+      text({ x: PLOT_RIGHT + 6, y: y(uniform) + below }, words)),
+  ];
+}
+
+// Where the dots stand, and what lies behind them: a line from each head as
+// it was untrained, and a grey dot there. One path for all: the browser has
+// one thing to style and to draw.
+export function plotOf({ now, untrained }, data) {
+  const scales = plotScales(data);
+  const { x, y, radius } = scales;
+  const places = Array.from(now, (distance, at) =>
+    [x(Math.floor(at / data.heads), at % data.heads), y(distance)]);
+  const starts = Array.from(untrained, y);
+  return {
+    places,
+    behind: [
+      ...plotAxes(data, scales),
+      draft("path", {
+        class: "stems",
+        d: places.map(([at, to], i) => `M${at} ${starts[i]}V${to}`).join(""),
+      }),
+      draft("path", {
+        class: "ghosts", "stroke-width": 0.7 * radius,
+        d: places.map(([at], i) => `M${at} ${starts[i]}h0`).join(""),
+      }),
+    ],
+  };
+}
+
+export function plotNote(data) {
+  const note = sentence(WORDS.plotNote, { step: data.steps[0] });
+  return plotScales(data).bottom === 0 ? note : note + WORDS.zoomNote;
 }
 
 function plotDot(layer, head, radius) {
   const label = radius < 7
-    ? { class: "name", y: -radius - 6, text: sentence(WORDS.head, { head: head + 1 }) }
+    ? { class: "name", y: -radius - 6,
+      text: sentence(WORDS.head, { head: head + 1 }) }
     : { class: "number", y: 4, text: head + 1 };
   return svg(
     "g", {
@@ -96,17 +130,14 @@ function plotDot(layer, head, radius) {
   );
 }
 
-export function headPlot(data, pick) {
+export function headPlot({ given: data, set }) {
   const { layers, heads } = data;
-  const scales = plotScales(data);
-  const { x, y, radius } = scales;
+  const { radius } = plotScales(data);
   const place = (index) => [Math.floor(index / heads), index % heads];
   const all = [...Array(layers * heads).keys()];
   const marks = all.map((index) => plotDot(...place(index), radius));
-  // One path for all of them: the browser has one thing to style and to draw.
-  const stems = svg("path", { class: "stems" });
-  const ghosts = svg("path", { class: "ghosts", "stroke-width": 0.7 * radius });
-  const shown = new Float64Array(all.length);
+  const behind = svg("g", { "aria-hidden": "true" });
+  let [distances, places] = [];
 
   // Sideways to the same head of the next layer, up and down by distance.
   function neighbour(index, key) {
@@ -120,56 +151,51 @@ export function headPlot(data, pick) {
     if (!upwards) return undefined;
     const order = all
       .slice(layer * heads, (layer + 1) * heads)
-      .sort((a, b) => shown[a] - shown[b] || a - b);
+      .sort((a, b) => distances[a] - distances[b] || a - b);
     return order[order.indexOf(index) + upwards] ?? index;
   }
 
-  function update(distanceOf, untrainedOf, chosen) {
-    let [lines, points] = ["", ""];
-    for (const index of all) {
+  function show(found) {
+    const plotted = plotOf(found, data);
+    [distances, places] = [found.now, plotted.places];
+    renew(behind, plotted.behind);
+    marks.forEach((mark, index) => {
       const [layer, head] = place(index);
-      const now = distanceOf(layer, head);
-      const [low, high] = [y(untrainedOf(layer, head)), y(now)];
-      const at = x(layer, head);
-      shown[index] = now;
-      lines += `M${at} ${low}V${high}`;
-      points += `M${at} ${low}h0`;
-      marks[index].style.transform = moved(at, high);
-      put(marks[index], "data-distance", String(now));
-      put(marks[index], "aria-label", sentence(WORDS.dot, {
-        layer: layer + 1, head: head + 1, distance: pixelText(now),
+      const [left, top] = places[index];
+      mark.style.transform = `translate(${left}px, ${top}px)`;
+      put(mark, "data-distance", String(distances[index]));
+      put(mark, "aria-label", sentence(WORDS.dot, {
+        layer: layer + 1, head: head + 1,
+        distance: pixelText(distances[index]),
       }));
-    }
-    put(stems, "d", lines);
-    put(ghosts, "d", points);
-    markChosen(marks, chosen, chosen);
+    });
+    markChosen(marks, found.chosen, found.chosen);
   }
 
   const dots = svg(
     "g", { role: "radiogroup", "aria-label": WORDS.heads }, ...marks,
   );
-  const pickAt = (index) => pick(...place(index));
-  choosable(dots, marks, neighbour, pickAt);
+  function pick(index) {
+    const [layer, head] = place(index);
+    set({ layer, head });
+  }
+  choosable(dots, marks, neighbour, pick);
   // Small dots are hard to hit: a click beside them means the nearest.
   function pickNearest(event) {
     if (event.target.closest("[role=radio]")) return;
     const point = new DOMPoint(event.clientX, event.clientY)
-      .matrixTransform(root.getScreenCTM().inverse());
-    const away = (index) => Math.hypot(
-      x(...place(index)) - point.x, y(shown[index]) - point.y,
-    );
-    pickAt(all.reduce((best, index) =>
-      away(index) < away(best) ? index : best));
+      .matrixTransform(plot.getScreenCTM().inverse());
+    const away = ([x, y]) => Math.hypot(x - point.x, y - point.y);
+    pick(all.reduce((best, index) =>
+      (away(places[index]) < away(places[best]) ? index : best)));
   }
-  const root = svg(
-    "svg", { viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, class: "plot" },
-    plotAxes(data, scales),
-    svg("g", { "aria-hidden": "true" }, stems, ghosts),
-    dots,
-  );
-  root.addEventListener("click", pickNearest);
+  const plot = svg("svg", {
+    viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, class: "plot",
+    onclick: pickNearest,
+  }, behind, dots);
   return {
-    root, update, dispose: onRest(dots, marks, pickAt),
-    startsAtZero: scales.bottom === 0,
+    root: panel("of-heads", titled(WORDS.plotTitle), plot,
+      noted(plotNote(data))),
+    show, dispose: onRest(dots, marks, pick),
   };
 }

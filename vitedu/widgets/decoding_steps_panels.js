@@ -1,6 +1,7 @@
 // What the explorer shows of a step: prefixes, candidates, what is finished.
 
 import { draft } from "./core/dom.js";
+import { sentence } from "./core/texts.js";
 import WORDS from "./decoding_steps.words.json" with { type: "json" };
 import { percent } from "./translation.js";
 
@@ -8,10 +9,10 @@ export function minus(number, digits = 2) {
   return number.toFixed(digits).replace("-", "−");
 }
 
-export const box = (name, ...lines) =>
-  draft("div", { class: `vitedu-panel ${name}` }, ...lines);
-export const titleLine = (text) => draft("p", { class: "vitedu-panel-title", text });
-export const noteLine = (text) => draft("p", { class: "vitedu-panel-note", text });
+const box = (name, title, ...lines) =>
+  draft("div", { class: `vitedu-panel ${name}` },
+    draft("p", { class: "vitedu-panel-title", text: title }), ...lines);
+const noteLine = (text) => draft("p", { class: "vitedu-panel-note", text });
 
 // A table with these columns; `rows` are lists of drafts or texts.
 function tableOf(name, columns, rows) {
@@ -30,7 +31,7 @@ export function textOf(translator, ids) {
   return ids.map((id) => translator.word(id)).join(" ");
 }
 
-export function prefixTable(translator, alive) {
+function prefixTable(translator, alive) {
   return tableOf("prefixes", ["place", "prefix", "total"], alive.map(
     ({ ids, logProb }, row) => ({
       cells: [row + 1, textOf(translator, ids), minus(logProb)],
@@ -46,7 +47,7 @@ function chanceBar(chance) {
     draft("span", { class: "percent", text: percent(chance) }));
 }
 
-export function candidateTable(translator, candidates, method) {
+function candidateTable(translator, candidates, method) {
   const chance = method === "sample" ? "drawn" : "chance";
   return tableOf("candidates", ["after", "word", chance, "total", "fate"],
     candidates.map(({ row, id, chance, logProb, fate }) => ({
@@ -56,10 +57,31 @@ export function candidateTable(translator, candidates, method) {
     })));
 }
 
-export function foundTable(translator, found) {
+function foundTable(translator, found) {
   return tableOf("found", ["place", "sentence", "total", "score"], found.map(
     ({ ids, logProb, score }, at) => ({
       cells: [at + 1, textOf(translator, ids), minus(logProb), minus(score)],
     }),
   ));
+}
+
+export function stageOf(
+  { translator, method, step, found, isEnd, kept }, { verdict },
+) {
+  const { alive, candidates } = step;
+  const finished = isEnd ? found : step.found;
+  const ended = box("of-found", WORDS.found,
+    ...(kept ? [noteLine(sentence(WORDS.kept, { size: kept }))] : []),
+    finished.length ? foundTable(translator, finished) : noteLine(WORDS.none),
+    ...(isEnd ? [draft("p", { class: "verdict", text: verdict })] : []));
+  if (isEnd) return [ended];
+  return [
+    box("of-prefixes", alive.length === 1 ? WORDS.onePrefix : WORDS.prefixes,
+      prefixTable(translator, alive)),
+    box("of-candidates", WORDS.candidates,
+      noteLine(sentence(WORDS.candidateNotes[method],
+        { count: candidates.length })),
+      candidateTable(translator, candidates, method)),
+    ended,
+  ];
 }

@@ -4,7 +4,7 @@ import { draft, html, put, svg, write } from "./core/dom.js";
 import { withoutPatches } from "./delete_patches_maths.js";
 import { PICTURE, inkSquares } from "./digit_picture.js";
 
-const FADE = { width: 420, height: 250, left: 44, right: 14, top: 12, bottom: 40 };
+export const FADE = { width: 420, height: 250, left: 44, right: 14, top: 12, bottom: 40 };
 const MARKERS = {
   ink: (x, y) => `M${x - 3.5} ${y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z`,
   rollout: (x, y) => `M${x - 3.5} ${y - 3.5}h7v7h-7z`,
@@ -13,24 +13,27 @@ const MARKERS = {
 };
 
 // A picture with its patches gone: each is outlined, and empty or grey.
-export function pictureWithout(ink, gone, size, paint) {
+export function pictureWithout({ settings, ink, size, away }) {
   const across = PICTURE.side / size;
-  return draft("svg", { viewBox: "-0.1 -0.1 8.2 8.2", "aria-hidden": "true" },
+  return [
     draft("rect", { class: "sheet", width: 8, height: 8 }),
-    ...inkSquares(withoutPatches(ink, gone, size, paint)),
-    ...gone.map((patch) => draft("rect", {
+    ...inkSquares(withoutPatches(ink, away, size, settings.paint)),
+    ...away.map((patch) => draft("rect", {
       class: "hole", x: (patch % across) * size + 0.12,
       y: Math.floor(patch / across) * size + 0.12,
       width: size - 0.24, height: size - 0.24,
-    })));
+    })),
+  ];
 }
 
 // The scores of the patches over the picture, the highest full, and which is
 // deleted as the how many-th.
-export function pictureOfOrder(ink, scores, order, gone, size) {
+export function pictureOfOrder({ settings, ink, size, scores, ranks }) {
+  if (!ranks) return [];
   const across = PICTURE.side / size;
   const [least, most] = [Math.min(0, ...scores), Math.max(...scores)];
-  return draft("svg", { viewBox: "-0.1 -0.1 8.2 8.2", "aria-hidden": "true" },
+  const order = ranks[settings.order];
+  return [
     ...order.map((patch) => draft("rect", {
       class: "score", x: (patch % across) * size,
       y: Math.floor(patch / across) * size, width: size, height: size,
@@ -39,15 +42,18 @@ export function pictureOfOrder(ink, scores, order, gone, size) {
     })),
     draft("g", { class: "faint" }, ...inkSquares(ink)),
     ...order.map((patch, at) => draft("text", {
-      class: at < gone ? "rank first" : "rank",
+      class: at < settings.gone ? "rank first" : "rank",
       x: (patch % across + 0.5) * size,
       y: (Math.floor(patch / across) + 0.5) * size, text: at + 1,
-    })));
+    })),
+  ];
 }
 
 // The chance of the answer against the patches gone, a line for each order.
-// `words` name the axes; a line may still have gaps.
-export function fadeCurves(curves, chosen, gone, words) {
+// `across` names the axis; a line may still have gaps.
+export function fadeCurves({ settings, lines: curves }, across) {
+  if (!curves) return [];
+  const { order: chosen, gone } = settings;
   const { width, height, left, right, top, bottom } = FADE;
   const most = curves.ink.length - 1;
   const x = (count) => left + (width - left - right) * count / most;
@@ -56,7 +62,7 @@ export function fadeCurves(curves, chosen, gone, words) {
   const ticks = [0, 0.5, 1].flatMap((chance) => [
     draft("path", { class: "grid", d: `M${left} ${y(chance)}H${width - right}` }),
     draft("text", { x: left - 6, y: y(chance) + 4, "text-anchor": "end",
-      text: `${100 * chance} %` }),
+      text: `${100 * chance}%` }),
   ]);
   const counts = Array.from({ length: most / 4 + 1 }, (_, i) => draft("text", {
     x: x(4 * i), y: height - bottom + 18, "text-anchor": "middle",
@@ -74,17 +80,17 @@ export function fadeCurves(curves, chosen, gone, words) {
       d: known.map((point) => MARKERS[name](...point)).join("") }));
   });
   const here = curves[chosen][gone];
-  return draft("svg", { viewBox: `0 0 ${width} ${height}`,
-    "aria-hidden": "true" },
-  ...ticks, ...counts,
-  draft("text", { x: (left + width - right) / 2, y: height - 6,
-    "text-anchor": "middle", text: words.across }),
-  draft("path", { class: "here",
-    d: `M${x(gone)} ${top}V${height - bottom}` }),
-  ...lines,
-  ...(here === undefined ? [] : [draft("circle", {
-    class: `point of-${chosen}`, cx: x(gone), cy: y(here), r: 7,
-  })]));
+  return [
+    ...ticks, ...counts,
+    draft("text", { x: (left + width - right) / 2, y: height - 6,
+      "text-anchor": "middle", text: across }),
+    draft("path", { class: "here",
+      d: `M${x(gone)} ${top}V${height - bottom}` }),
+    ...lines,
+    ...(here === undefined ? [] : [draft("circle", {
+      class: `point of-${chosen}`, cx: x(gone), cy: y(here), r: 7,
+    })]),
+  ];
 }
 
 // Buttons for the orders, each with its line and the area under its curve.

@@ -1,6 +1,7 @@
 // What the explorers share that show a handwritten digit and what a network
 // reads in it.
 
+import { noted, panel, titled } from "./core/controls.js";
 import { html, put, renew, svg, write } from "./core/dom.js";
 import { later } from "./core/later.js";
 import { sentence } from "./core/texts.js";
@@ -35,8 +36,17 @@ export function chanceBars() {
   return { root, update };
 }
 
+// The same as a part of an explorer that has `answer` and `answerNote` among
+// its words, and computes `chances` and `whole`.
+export const answerPanel = ({ answer, answerNote }) => () => {
+  const bars = chanceBars();
+  const root = panel("of-answer", titled(answer), bars.root,
+    noted(answerNote));
+  return { root, show: ({ chances, whole }) => bars.update(chances, whole) };
+};
+
 export function percent(chance) {
-  return `${(100 * chance).toFixed(chance > 0.0995 || chance < 5e-4 ? 0 : 1)} %`;
+  return `${(100 * chance).toFixed(chance > 0.0995 || chance < 5e-4 ? 0 : 1)}%`;
 }
 
 // Buttons for images; `names` says what each shows, `marked` which of them get
@@ -91,4 +101,20 @@ export function networkOf(model, ready, failed, make = (bytes) =>
     });
   }
   return network;
+}
+
+// The same, asked for at once. It tells by `redraw` that it is here, or that it
+// has a `fault`.
+export function networkNow(model, redraw, make) {
+  const network = networkOf(model, redraw, (error) => {
+    network.fault = sentence(READS.failed, { error: error.message });
+    redraw();
+  }, make);
+  network.ask();
+  return network;
+}
+
+// What an explorer computes as long as its network is not here.
+export function waiting({ fault }) {
+  return { isBusy: !fault, reading: fault ?? READS.loading, published: {} };
 }

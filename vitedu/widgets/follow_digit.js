@@ -10,6 +10,7 @@ import {
 } from "./core/frame.js";
 import { sentence, tidy } from "./core/texts.js";
 import { makeTools } from "./core/tools.js";
+import { viewButtons } from "./core/views.js";
 import {
   answeredButtons, chanceBars, networkOf, percent,
 } from "./digit_parts.js";
@@ -20,7 +21,7 @@ import { drawingField } from "./follow_digit_drawing.js";
 import { mindGame } from "./follow_digit_game.js";
 import GAME from "./follow_digit_game.words.json" with { type: "json" };
 import {
-  headMaps, lensTable, meanLook, patchLens, pictureWithLook, thumbnail,
+  blockAnswers, headMaps, lensTable, patchLens, pictureWithLook, thumbnail,
 } from "./follow_digit_pictures.js";
 import {
   AFTER, BEFORE, CODE, IN_BLOCK, openStage,
@@ -28,10 +29,12 @@ import {
 import { likeliest, rowOf } from "./matrices.js";
 import { stagePanel, stagesOf, stepStrip } from "./opened_stage.js";
 
-const STAGES = stagesOf(WORDS.stages);
+const STAGES = stagesOf(WORDS.stages, {
+  norm1: "norm", heads: "mix", norm2: "norm", norm: "last", answer: "chances",
+});
 
 // The walk speaks of one network, which answers so of its samples.
-const WALKED = [[3, 3, "96 %"], [10, 8, "45 %"]];
+const WALKED = [[3, 3, "96%"], [10, 8, "45%"]];
 
 const TRAITS = ["digit", "picture", "stage", "block", "head", "row", "column",
   "off"];
@@ -132,13 +135,17 @@ function render({ model, el }) {
   const answers = inRows(decodeArray(model.get("answers")).data, 10);
   const isWalked = WALKED.every(([sample, digit, chance]) =>
     answers[sample] && percent(answers[sample][digit]) === chance);
-  const tools = makeTools(frame, model, { tour: isWalked ? WORDS.walk : [] });
+  const tools = makeTools(frame, model, {
+    tour: isWalked ? WORDS.walk : [], onTour: () => game.leave(),
+    reveal: (part) => views?.showAsked(part),
+  });
   const set = (traits) => setTraits(model, traits);
   const network = networkOf(model, () => redraw(), (error) => {
     put(frame.root, "aria-busy", "false");
     frame.read(sentence(READS.failed, { error: error.message }));
   });
   let done = {}; // the last run, and of what
+  let views; // the small form has one alone
 
   const field = drawingField({ label: WORDS.field, help: WORDS.help }, (ink) =>
     set(game?.startTraits(ink) ?? { digit: -1, picture: encodeArray(
@@ -146,6 +153,8 @@ function render({ model, el }) {
   const [drawTitle, drawNote] = [titled(WORDS.draw), noted(WORDS.prepared)];
   const game = small ? null : mindGame({
     field, set, publish: frame.publish, turn: (plays) => {
+      // Both would set the digit.
+      if (plays) tools.endTour();
       write(drawTitle, plays ? GAME.draw : WORDS.draw);
       write(drawNote, plays ? GAME.rule : WORDS.prepared);
     },
@@ -153,10 +162,11 @@ function render({ model, el }) {
   const bars = chanceBars();
   const chips = answeredButtons(samples, model.get("labels"), answers,
     (digit) => set({ digit }));
-  const strip = stageStrip(layers, ({ stage, block }) => set(
-    stage !== "block" ? { stage } : { block,
-      stage: model.get("stage") in IN_BLOCK ? model.get("stage") : "softmax" },
-  ));
+  const strip = stageStrip(layers, ({ stage, block }) => {
+    set(stage !== "block" ? { stage } : { block,
+      stage: model.get("stage") in IN_BLOCK ? model.get("stage") : "softmax" });
+    views.show(1);
+  });
   const steps = blockSteps((stage) => set({ stage }));
   const opened = stagePanel(set);
   const layerNames = [WORDS.layers.first,
@@ -167,9 +177,9 @@ function render({ model, el }) {
   const maps = headMaps(layers, heads,
     { one: WORDS.map, all: WORDS.maps },
     (block, head) => set({ block, head }));
+  const byBlock = blockAnswers(layers, WORDS.small.block);
   const look = html("div", {
-    class: "big-look", role: "img",
-    "aria-label": small ? WORDS.small.map : WORDS.maps,
+    class: "big-look", role: "img", "aria-label": WORDS.maps,
   });
   const lookNote = noted("");
   const [lookTitle, patchTitle, insideTitle] = [1, 2, 3].map(() =>
@@ -249,7 +259,7 @@ function render({ model, el }) {
         { digit, chance: percent(whole.answer.data[digit]) }));
     }
     if (small) {
-      renew(look, [pictureWithLook(view.ink, meanLook(run.blocks.at(-1)))]);
+      byBlock.update(run.lens);
     } else {
       words.push(showAll(view, run, where));
     }
@@ -312,33 +322,36 @@ function render({ model, el }) {
       html("div", { class: "at-once" },
         panel("of-drawing", drawTitle, drawing),
         panel("of-answer", titled(WORDS.answer), bars.root)),
-      html("div", { class: "invitation" }, look, html("p", {},
-        `${WORDS.small.text} `, toChapter)),
+      panel("of-blocks", titled(WORDS.small.blocks), byBlock.root),
       ...frame.reading,
+      html("p", { class: "invitation" }, `${WORDS.small.text} `, toChapter),
     );
   } else {
+    const drawn = html("div", { class: "at-once" },
+      panel("of-drawing", drawTitle, drawing, drawNote),
+      game.root,
+      panel("of-answer", titled(WORDS.answer), bars.root),
+      panel("of-lens", titled(WORDS.lens), lens.root,
+        noted(WORDS.lensNote)),
+      html("div", { class: "of-samples" }, noted(READS.samplesNote),
+        chips.root));
+    const stage = html("div", {},
+      html("div", { class: "where" }, html("div", {}, insideTitle, steps.root),
+        sliders.block.root, sliders.head.root),
+      opened.root);
+    const looks = html("div", { class: "looks" },
+      panel("of-maps", titled(WORDS.maps), noted(WORDS.mapsNote), maps.root),
+      panel("of-look", lookTitle, look, lookNote),
+      panel("of-patches", patchTitle, patches.root));
+    views = viewButtons(WORDS.views.label, model, [
+      { title: WORDS.views.drawn, nodes: [drawn] },
+      { title: WORDS.views.stage, nodes: [stage] },
+      { title: WORDS.views.looks, nodes: [looks] },
+    ], ["stage", "row", "column"]);
     frame.root.append(
-      html("div", { class: "at-once" },
-        panel("of-drawing", drawTitle, drawing, drawNote),
-        game.root,
-        panel("of-answer", titled(WORDS.answer), bars.root),
-        panel("of-lens", titled(WORDS.lens), lens.root,
-          noted(WORDS.lensNote))),
-      html("div", {}, noted(READS.samplesNote), chips.root),
-      ...frame.reading,
-      panel("of-strip", titled(WORDS.strip), strip.root, insideTitle,
-        steps.root),
-      html("div", { class: "vitedu-controls" }, sliders.block.root,
-        sliders.head.root),
-      opened.root,
-      html("div", { class: "looks" },
-        panel("of-maps", titled(WORDS.maps), noted(WORDS.mapsNote),
-          maps.root),
-        html("div", {},
-          panel("of-look", lookTitle, look, lookNote),
-          panel("of-patches", patchTitle, patches.root)),
-        off.root),
-      ...tools.foot,
+      views.root, drawn,
+      panel("of-strip", titled(WORDS.strip), strip.root),
+      stage, looks, off.root, ...frame.reading, ...tools.foot,
     );
   }
   // The small form waits until it is touched.

@@ -50,7 +50,7 @@ class FollowDigit(DrawingExplorer, NetworkExplorer):
         samples: Images to start from, (image, 8, 8), with ink from 0 to 16.
         labels: Which digit each of them is.
         answers: What the network answers each of them, (image, 10).
-        small: Whether to show the drawing, the answer and one map alone.
+        small: Whether to show only the drawing and the answers.
         view: What to show at first: `digit`, one of the samples, or -1 for
             `picture`, (8, 8) with ink from 0 to 16; `stage`, one of
             `STAGES`; `block` and `head`; `row` and `column`, the number of

@@ -169,6 +169,7 @@ export function mindGame({ field, set, publish, turn }) {
     show();
   }
   function leave() {
+    if (!start) return;
     const { traits } = start;
     end();
     set(traits);
@@ -227,5 +228,5 @@ export function mindGame({ field, set, publish, turn }) {
     trying.stop();
     clearTimeout(timer);
   }
-  return { root, play, update, startTraits, dispose };
+  return { root, play, leave, update, startTraits, dispose };
 }

@@ -3,6 +3,7 @@
 import { choosable, markChosen } from "./core/choosing.js";
 import { draft, html, put, renew, svg, write } from "./core/dom.js";
 import { sentence } from "./core/texts.js";
+import { percent } from "./digit_parts.js";
 import { PICTURE, inkSquares } from "./digit_picture.js";
 import { likeliest, rowOf, zeros } from "./matrices.js";
 import { filled, signedSquares } from "./opened_stage.js";
@@ -42,6 +43,31 @@ export function lensTable(names, caption) {
         write(cell, digit === first || row[digit] > 0.1
           ? (100 * row[digit]).toFixed(0) : "");
       });
+    });
+  }
+  return { root, update };
+}
+
+// What the network would answer after each block, first the name of the block.
+export function blockAnswers(layers, name) {
+  const blocks = Array.from({ length: layers }, (_, block) => {
+    const digit = html("strong", { text: "?" });
+    const chance = html("span");
+    return { digit, chance, root: html("li", {},
+      html("span", { text: sentence(name, { block: block + 1 }) }),
+      digit, chance) };
+  });
+  const root = html("ol", { class: "block-answers" },
+    ...blocks.map((block) => block.root));
+  // The first of `lens` is what goes into block 1, the same for every picture.
+  function update([, ...lens]) {
+    lens.forEach((chances, at) => {
+      const row = rowOf(chances, 0);
+      const first = likeliest(row);
+      const block = blocks[at];
+      block.root.style.setProperty("--weight", row[first].toFixed(3));
+      write(block.digit, String(first));
+      write(block.chance, percent(row[first]));
     });
   }
   return { root, update };
@@ -123,7 +149,7 @@ export function headMaps(layers, heads, names, pick) {
 }
 
 // Where the class token looks in all heads of a block, on average.
-export function meanLook({ heads }) {
+function meanLook({ heads }) {
   const mean = new Float64Array(heads[0].weights.columns - 1);
   for (const { weights } of heads) {
     for (let i = 0; i < mean.length; i += 1) {

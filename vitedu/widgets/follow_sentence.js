@@ -10,6 +10,7 @@ import {
 import { softmax } from "./core/numbers.js";
 import { sentence } from "./core/texts.js";
 import { makeTools } from "./core/tools.js";
+import { viewButtons } from "./core/views.js";
 import WORDS from "./follow_sentence.words.json" with { type: "json" };
 import { chanceList, sentenceLines } from "./follow_sentence_lines.js";
 import { attentionMap } from "./follow_sentence_map.js";
@@ -28,7 +29,7 @@ import { numberField, percent, translatorOf } from "./translation.js";
 import TRANSLATION from "./translation.words.json" with { type: "json" };
 import { search, writerOf } from "./translation_search.js";
 
-const STAGES = stagesOf(WORDS.stages);
+const STAGES = stagesOf(WORDS.stages, { "forward norm": "norm" });
 
 const TRAITS = ["number", "method", "beam_size", "temperature", "seed",
   "begins", "step", "attention", "layer", "head", "stage", "row", "column"];
@@ -186,6 +187,7 @@ function render({ model, el }) {
     .ids.map(translator.word);
   const tools = makeTools(frame, model, {
     tour: slip.slice(0, -1).join(" ") === SLIP ? WORDS.tour : [],
+    reveal: (part) => views.showAsked(part),
   });
   const set = (values) => setTraits(model, values);
   const restart = (values) => set({ ...values, begins: [], step: 0, row: -1 });
@@ -475,20 +477,27 @@ function render({ model, el }) {
     });
   }
 
-  frame.root.append(
-    field.root, lines.root, noted(WORDS.sure), verdict,
-    html("div", { class: "time" }, steps.root, earlier, later),
-    html("div", { class: "vitedu-controls" }, choices.method.root,
-      ...owners.map(([, root]) => root)),
-    html("div", { class: "now" },
+  const translation = [
+    field.root,
+    html("div", {}, html("div", { class: "now" },
+      html("div", { class: "of-choosing" }, verdict,
+        html("div", { class: "steering" },
+          html("div", { class: "time" }, steps.root, earlier, later),
+          choices.method.root, ...owners.map(([, root]) => root))),
       panel("of-chances", titled(WORDS.chances), after, list.root, release),
       panel("of-map", mapTitle, html("div", { class: "choices" },
         ...["attention", "layer", "head"].map((name) => choices[name].root)),
       map.root, mapNote)),
-    treePanel,
-    ...frame.reading,
-    chooser.root, opened.root,
-    ...tools.foot,
+    treePanel),
+  ];
+  const network = html("div", {}, chooser.root, opened.root);
+  const views = viewButtons(WORDS.views.label, model, [
+    { title: WORDS.views.translation, nodes: translation },
+    { title: WORDS.views.network, nodes: [network] },
+  ], ["stage", "column"]);
+  frame.root.append(
+    views.root, translation[0], lines.root, noted(WORDS.sure), translation[1],
+    network, ...frame.reading, ...tools.foot,
   );
   const widths = followWidths([map.root, tree.root],
     () => update({ speak: false }));

@@ -1,58 +1,60 @@
 // Where each head looks from a chosen token.
 
-import { decodeArray } from "./core/arrays.js";
-import {
-  button, noted, panel, select, settingButtons, textField, titled,
-} from "./core/controls.js";
+import { noted, panel, settingButtons, textField, titled } from
+  "./core/controls.js";
 import { html, write } from "./core/dom.js";
-import { explorer, followTraits, setTraits } from "./core/frame.js";
-import { sentence } from "./core/texts.js";
-import { makeTools } from "./core/tools.js";
+import { choice, defineExplorer } from "./core/explorer.js";
+import { fixed, sentence } from "./core/texts.js";
 import WORDS from "./head_viewer.words.json" with { type: "json" };
 import { headLines } from "./head_viewer_lines.js";
 import { headMaps } from "./head_viewer_maps.js";
-import { headName, readData, readRow } from "./head_viewer_maths.js";
+import { compute, headName, readData, readRow } from "./head_viewer_maths.js";
 
-const TRAITS = ["layer", "query", "heads", "word"];
-function signed(number) {
-  const digits = Math.abs(number).toFixed(2);
-  if (Number(digits) === 0) return digits;
-  return (number < 0 ? "−" : "+") + digits;
+const signed = (number) => {
+  const text = fixed(number);
+  return Number(text) > 0 ? `+${text}` : text;
+};
+
+// What each head does at the query, as texts.
+export function headTexts({ data, read }) {
+  return read.map(({ most, largest, entropy, offset }) => ({
+    most: sentence(WORDS.place, { place: most + 1, word: data.words[most] }),
+    largest: fixed(largest), entropy: fixed(entropy), offset: signed(offset),
+  }));
 }
 
-function headTable({ all, words, hasOffset }) {
+function headTable({ all, keys, hasOffset }) {
   const names = Object.keys(WORDS.columns).filter((name) =>
     name !== "offset" || hasOffset);
   const rows = all.map((head) => html("tr", {},
     html("th", { scope: "row" }, headName(head)),
     ...names.slice(1).map((name) => html("td", { class: name }))));
-  const root = html("table", {},
+  const table = html("table", {},
     html("thead", {}, html("tr", {}, ...names.map((name) =>
       html("th", { scope: "col", class: name, text: WORDS.columns[name] })))),
     html("tbody", {}, ...rows));
 
-  function update(read, shown) {
+  function show(found) {
+    const texts = headTexts(found);
     rows.forEach((row, head) => {
-      const { most, largest, entropy: nats, offset } = read[head];
-      const texts = {
-        most: sentence(WORDS.place, { place: most + 1, word: words[most] }),
-        largest: largest.toFixed(2), entropy: nats.toFixed(2),
-        offset: signed(offset),
-      };
-      names.slice(1).forEach((name, at) => {
-        write(row.children[at + 1], texts[name]);
-      });
-      row.classList.toggle("off", !shown.includes(head));
+      names.slice(1).forEach((name, at) =>
+        write(row.children[at + 1], texts[head][name]));
+      row.classList.toggle("off", !found.heads.includes(head));
     });
   }
-  return { root, update };
+  const flat = fixed(Math.log(keys));
+  return { show, nodes: [
+    titled(WORDS.tableTitle), table,
+    noted(sentence(WORDS.tableNote, { keys, flat })),
+    ...(hasOffset ? [noted(WORDS.offsetNote)] : []),
+  ] };
 }
 
 // The length of the longest reading.
 function mostLetters({ all, words, targets }) {
   const longest = (texts) => texts.reduce((most, text) =>
     (text.length > most.length ? text : most));
-  const start = sentence(WORDS.reading, {
+  const start = sentence(WORDS.readToken, {
     place: targets.length, word: longest(targets),
   });
   const ofHead = sentence(WORDS.readHead, {
@@ -62,108 +64,76 @@ function mostLetters({ all, words, targets }) {
   return start.length + all.length * (1 + ofHead.length);
 }
 
-// The panels for one set of weights.
-function headPanels(model, data) {
-  const { words, targets, all } = data;
-  const pick = (query) => setTraits(model, { query });
-  const lines = headLines(data, pick);
-  const maps = headMaps(data, pick, (head) => {
-    const shown = model.get("heads");
-    setTraits(model, {
-      heads: all.filter((h) => shown.includes(h) !== (h === head)),
-    });
-  });
-  const table = headTable(data);
-  const linesTitle = titled("");
-  const allHeads = button("", () => setTraits(model, {
-    heads: model.get("heads").length < all.length ? all : [],
-  }));
-  const tallMaps = [3, 4].includes(all.length) && data.queries <= 16;
-  const root = html("div", { class: `panels ${tallMaps ? "tall-maps" : ""}` },
-    panel("look", linesTitle, noted(WORDS.linesNote), lines.root),
-    panel("side",
-      html("div", { class: "vitedu-control-head" },
-        titled(WORDS.mapsTitle),
-        allHeads),
-      noted(WORDS.mapsNote), maps.root),
-    panel("readings",
-      titled(WORDS.tableTitle),
-      table.root,
-      noted(sentence(WORDS.tableNote, {
-        keys: data.keys, flat: Math.log(data.keys).toFixed(2),
-      })),
-      ...(data.hasOffset ? [noted(WORDS.offsetNote)] : [])));
-
-  // Returns the sentence that says what is to be seen, and its numbers.
-  function update(at, query, shown) {
-    const rows = all.map((head) => data.row(at, head, query));
-    const read = rows.map((row) => readRow(row, query));
-    const chosen = { place: query + 1, word: targets[query] };
-    write(linesTitle, sentence(WORDS.linesTitle, chosen));
-    write(allHeads, shown.length < all.length ? WORDS.showAll : WORDS.hideAll);
-    lines.update(rows, query, shown);
-    maps.update(at, query, shown);
-    table.update(read, shown);
-    const sentences = shown.map((head) => sentence(WORDS.readHead, {
-      head: head + 1, place: read[head].most + 1,
-      word: words[read[head].most], weight: read[head].largest.toFixed(2),
-    }));
-    if (!shown.length) sentences.push(WORDS.readNone);
-    const listed = (name) => read.map((values) => values[name]);
-    return {
-      said: [sentence(WORDS.reading, chosen), ...sentences].join(" "),
-      numbers: {
-        most: listed("most"), largest: listed("largest"),
-        entropy: listed("entropy"), offset: listed("offset"),
-      },
-    };
+// A panel whose content is made anew for another word.
+const ofWord = (name, make) => ({ set, frame }) => {
+  const root = panel(name);
+  let [data, inside] = [];
+  function show(found, said) {
+    if (found.data !== data) {
+      inside?.dispose?.();
+      data = found.data;
+      inside = make(data, set);
+      root.replaceChildren(...inside.nodes);
+      root.classList.toggle("tall", Boolean(inside.isTall));
+      frame.style.setProperty("--letters", mostLetters(data));
+    }
+    inside.show(found, said);
   }
-  function dispose() {
-    lines.dispose();
-    maps.dispose();
-  }
-  return { root, update, dispose };
-}
+  return { root, show, dispose: () => inside.dispose?.() };
+};
 
 // A box for a word of the reader's own, and buttons for some that tell more.
-function wordControls(model) {
-  const letters = model.get("letters");
-  const most = model.get("asking").shape[1] - letters.length;
+function wordControls({ model, set, given }) {
+  const { letters, mostLetters: most, opening } = given;
+  if (!opening.word) return {};
   const field = textField({
     label: WORDS.word, autocapitalize: "off", spellcheck: "false",
     maxlength: most, read,
-    onValue: (word) => setTraits(model, {
+    onValue: (word) => set({
       word, query: Math.min(model.get("query"), word.length - 1),
     }),
   });
-  const settings = Object.entries(model.get("words"))
-    .map(([name, word]) => [name, { word }]);
-  const starts = settingButtons(
-    model, WORDS.words, Object.fromEntries(settings),
-  );
+  const starts = settingButtons(model, WORDS.words, Object.fromEntries(
+    Object.entries(given.starts).map(([name, word]) => [name, { word }]),
+  ));
   function read(word) {
     if (![...word].every((letter) => letters.includes(letter))) {
-      const known = [...letters].join(" ");
+      const known = letters.join(" ");
       return { fault: sentence(WORDS.badLetters, { letters: known }) };
     }
     return word.length >= 2 && word.length <= most
       ? { value: word } : { fault: sentence(WORDS.badLength, { most }) };
   }
-  function update() {
-    const word = model.get("word");
+  function show({ word }) {
     starts.update();
     if (field.input.value !== word) field.set(word);
   }
   const root = html("div", { class: "word" },
     field.root, starts.root, field.fault);
-  return { root, update };
+  return { root, show };
 }
 
-function tourOf(data, layer) {
-  const { all, queries, keys, hasOffset } = data;
+export function say({ data, query, heads, read }) {
+  const { words, targets } = data;
+  const chosen = { place: query + 1, word: targets[query] };
+  const sentences = heads.map((head) => sentence(WORDS.readHead, {
+    head: head + 1, place: read[head].most + 1,
+    word: words[read[head].most], weight: fixed(read[head].largest),
+  }));
+  if (!heads.length) sentences.push(WORDS.readNone);
+  return {
+    ...chosen,
+    reading: [sentence(WORDS.readToken, chosen), ...sentences].join(" "),
+  };
+}
+
+// What is most marked, of all heads at all tokens.
+function tour(words, { of, opening }) {
+  const { layer } = opening;
+  const { all, queries, keys, hasOffset, row } = of(opening.word);
   const places = [...Array(queries).keys()];
   const found = all.flatMap((head) => places.map((query) =>
-    ({ head, query, ...readRow(data.row(layer, head, query), query) })));
+    ({ head, query, ...readRow(row(layer, head, query), query) })));
   const most = (value) => found.reduce((best, one) =>
     (value(one) > value(best) ? one : best));
   const pairs = found.flatMap((one) => found.filter((two) =>
@@ -173,74 +143,41 @@ function tourOf(data, layer) {
     const least = ([one, two]) => Math.min(one.largest, two.largest);
     return !best || least(pair) > least(best) ? pair : best;
   }, null);
-  function stop(words, one, other = one, heads = [one.head, other.head]) {
-    return [sentence(words, {
+  function stop(text, one, other = one, heads = [one.head, other.head]) {
+    return [sentence(text, {
       head: one.head + 1, place: one.query + 1, most: one.most + 1,
-      largest: one.largest.toFixed(2), entropy: one.entropy.toFixed(2),
-      offset: Math.abs(one.offset).toFixed(2), keys,
-      flat: Math.log(keys).toFixed(2),
+      largest: fixed(one.largest), entropy: fixed(one.entropy),
+      offset: fixed(Math.abs(one.offset)), keys, flat: fixed(Math.log(keys)),
       other: other.head + 1, others: other.most + 1,
-    }), { layer, query: one.query, heads: [...new Set(heads)].join("_") }];
+    }), { layer, query: one.query, heads: [...new Set(heads)] }, "look"];
   }
   const surest = most(({ entropy: nats }) => -nats);
   const widest = most(({ entropy: nats }) => nats);
   const farthest = most(({ offset }) => Math.abs(offset));
   return [
-    stop(WORDS.tour.surest, surest, surest, all),
-    stop(WORDS.tour.alone, surest),
-    stop(WORDS.tour.widest, widest),
+    stop(words.surest, surest, surest, all),
+    stop(words.alone, surest),
+    stop(words.widest, widest),
     ...(hasOffset && farthest !== widest
-      ? [stop(WORDS.tour.farthest, farthest)] : []),
-    ...(surePair ? [stop(WORDS.tour.disagree, ...surePair)] : []),
+      ? [stop(words.farthest, farthest)] : []),
+    ...(surePair ? [stop(words.disagree, ...surePair)] : []),
   ];
 }
 
-function render({ model, el }) {
-  const frame = explorer(el, "head-viewer", WORDS.label);
-  const tools = makeTools(frame, model, {
-    tour: tourOf(readData(model), model.get("layer")),
-  });
-  const controls = model.get("word") ? wordControls(model) : null;
-  const place = html("div");
-  let [data, panels, word] = [];
-  const layers = decodeArray(model.get("weights")).shape[0];
-  const layer = select({
-    label: WORDS.layer, value: model.get("layer"),
-    options: Array.from({ length: layers }, (_, at) => [at, at + 1]),
-    onInput: (value) => setTraits(model, { layer: Number(value) }),
-  });
-
-  function renewPanels() {
-    if (panels && word === model.get("word")) return;
-    word = model.get("word");
-    panels?.dispose();
-    data = readData(model);
-    panels = headPanels(model, data);
-    place.replaceChildren(panels.root);
-    frame.root.style.setProperty("--letters", mostLetters(data));
-  }
-  function update({ speak = true } = {}) {
-    renewPanels();
-    controls?.update();
-    const [at, chosen, shown] = TRAITS.map((name) => model.get(name));
-    const query = Math.min(chosen, data.queries - 1);
-    layer.set(at);
-    const { said, numbers } = panels.update(at, query, shown);
-    frame.read(said, { speak });
-    frame.publish({ layer: at, query, heads: shown, word, ...numbers });
-  }
-
-  frame.root.append(
-    ...(controls ? [controls.root] : []),
-    ...(layers > 1
-      ? [html("div", { class: "vitedu-controls" }, layer.root)] : []),
-    place, ...frame.reading,
-    ...tools.foot,
-  );
-  update({ speak: false });
-  return followTraits(
-    model, TRAITS, update, () => panels.dispose(), tools.dispose, frame.dispose,
-  );
-}
-
-export default { render };
+export default defineExplorer("head-viewer", {
+  words: WORDS,
+  controls: ({ layers }) => (layers > 1 ? { layer: choice({
+    values: Array.from({ length: layers }, (_, at) => [at, at + 1]),
+  }) } : {}),
+  read: readData,
+  compute, say,
+  parts: {
+    word: wordControls,
+    look: ofWord("look", headLines),
+    side: ofWord("side", headMaps),
+    readings: ofWord("readings", headTable),
+  },
+  layout: ["word", ["layer"], { beside: ["look", "side", "readings"] },
+    "reading"],
+  tour,
+});

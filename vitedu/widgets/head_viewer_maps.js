@@ -2,7 +2,8 @@
 // that hides or shows it.
 
 import { onRest } from "./core/choosing.js";
-import { fill, html, svg } from "./core/dom.js";
+import { button, noted, titled } from "./core/controls.js";
+import { draft, html, put, renew, svg, write } from "./core/dom.js";
 import { weightSquares } from "./core/drawing.js";
 import { sentence } from "./core/texts.js";
 import WORDS from "./head_viewer.words.json" with { type: "json" };
@@ -11,73 +12,93 @@ import { headClass, headColour, headName } from "./head_viewer_maths.js";
 // So many tokens a side still leave room for their names.
 const MOST_NAMED = 12;
 
-function headMap({ row, queries, keys, words, targets }, head) {
-  const squares = svg("path", { class: "squares" });
+// The weights of a head, as one path.
+export const mapPath = ({ row, targets }, layer, head) =>
+  weightSquares(targets.map((_, query) => row(layer, head, query)));
+
+function headMap({ queries, keys, words, targets }, head) {
   const lines = Array.from({ length: queries }, (_, query) => svg("rect", {
     class: "map-row", y: query, width: keys, height: 1,
   }));
-  const mark = svg("rect", { class: "map-mark", width: keys, height: 1 });
   const named = [...words, ...targets].every((word) => word.length < 3)
     && keys <= MOST_NAMED && queries <= MOST_NAMED;
   const margin = named ? 1 : 0.15;
   const name = (text, x, y) =>
-    svg("text", { class: "name", "text-anchor": "middle", x, y, text });
+    draft("text", { class: "name", "text-anchor": "middle", x, y, text });
   const names = named ? [
     ...words.map((word, key) => name(word, key + 0.5, -0.3)),
     ...targets.map((word, query) => name(word, -0.5, query + 0.75)),
   ] : [];
-  const root = svg(
-    "svg", {
-      class: `map ${headClass(head)}`, role: "img",
-      viewBox: `${-margin} ${-margin} ${keys + margin + 0.15} `
-        + `${queries + margin + 0.15}`,
-    },
-    ...names,
-    svg("rect", { class: "paper", width: keys, height: queries }),
-    squares, mark,
-    svg("g", {}, ...lines),
-  );
-  let drawn;
+  const drawing = svg("g");
+  const root = svg("svg", {
+    class: `map ${headClass(head)}`, role: "img",
+    viewBox: `${-margin} ${-margin} ${keys + margin + 0.15} `
+      + `${queries + margin + 0.15}`,
+  }, drawing, svg("g", {}, ...lines));
 
-  function update(layer, query) {
-    fill(root, { "aria-label": sentence(WORDS.mapPicture, {
+  function show(path, query) {
+    put(root, "aria-label", sentence(WORDS.mapPicture, {
       head: head + 1, place: query + 1,
-    }) }, []);
-    mark.style.transform = `translate(0, ${query}px)`;
-    if (drawn === layer) return;
-    drawn = layer;
-    squares.setAttribute("d", weightSquares(
-      targets.map((_, down) => row(layer, head, down)),
-    ));
+    }));
+    renew(drawing, [
+      ...names,
+      draft("rect", { class: "paper", width: keys, height: queries }),
+      draft("path", { class: "squares", d: path }),
+      draft("rect", {
+        class: "map-mark", width: keys, height: 1,
+        style: `transform: translate(0, ${query}px)`,
+      }),
+    ]);
   }
-  return { root, lines, update };
+  return { root, lines, show };
 }
 
-export function headMaps(data, pick, toggle) {
+export function headMaps(data, set) {
   const { all, queries } = data;
   const maps = all.map((head) => headMap(data, head));
-  const buttons = all.map((head) => html("button", {
+  let shown = [];
+  let drawn = {};
+  const toggles = all.map((head) => html("button", {
     type: "button", class: "vitedu-button toggle",
-    onclick: () => toggle(head),
+    onclick: () => set({
+      heads: all.filter((h) => shown.includes(h) !== (h === head)),
+    }),
   }, headName(head)));
+  const allHeads = button("", () =>
+    set({ heads: shown.length < all.length ? all : [] }));
   const lines = maps.flatMap((map) => map.lines);
-  const pickLine = (line) => pick(line % queries);
+  const pickLine = (line) => set({ query: line % queries });
   lines.forEach((line, at) =>
     line.addEventListener("click", () => pickLine(at)));
   const figures = all.map((head) => html("div", {
     class: "head-map", style: `color: ${headColour(head)}`,
-  }, buttons[head], maps[head].root));
+  }, toggles[head], maps[head].root));
   const root = html("div", { class: "maps" }, ...figures);
-  const columns = Math.min(all.length, all.length > 4 ? 3 : 2);
-  root.style.setProperty("--columns", columns);
+  root.style.setProperty(
+    "--columns", Math.min(all.length, all.length > 4 ? 3 : 2),
+  );
 
-  function update(layer, query, shown) {
+  function show({ layer, query, heads }) {
+    shown = heads;
+    if (drawn.layer !== layer) {
+      drawn = { layer, paths: all.map((head) => mapPath(data, layer, head)) };
+    }
+    write(allHeads, heads.length < all.length ? WORDS.showAll : WORDS.hideAll);
     for (const head of all) {
-      const on = shown.includes(head);
-      maps[head].update(layer, query);
-      buttons[head].setAttribute("aria-pressed", on);
+      const on = heads.includes(head);
+      maps[head].show(drawn.paths[head], query);
+      put(toggles[head], "aria-pressed", String(on));
       figures[head].classList.toggle("off", !on);
     }
   }
-  return { root, update, dispose: onRest(root, lines, pickLine) };
+  return {
+    nodes: [
+      html("div", { class: "vitedu-control-head" },
+        titled(WORDS.mapsTitle), allHeads),
+      noted(WORDS.mapsNote), root,
+    ],
+    show, dispose: onRest(root, lines, pickLine),
+    // Four large maps leave room under a short list of tokens.
+    isTall: [3, 4].includes(all.length) && queries <= 16,
+  };
 }

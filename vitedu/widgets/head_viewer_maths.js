@@ -8,11 +8,8 @@ import WORDS from "./head_viewer.words.json" with { type: "json" };
 
 // The weights of one layer on a word that the reader types. A query is the sum
 // of a part for its letter and a part for its place, and so is a key.
-function weightsOf(model, word) {
-  const letters = [...model.get("letters")];
+function weightsOf(word, letters, asking, offering) {
   const ids = [...word].map((letter) => letters.indexOf(letter));
-  const [asking, offering] = ["asking", "offering"].map((name) =>
-    decodeArray(model.get(name)));
   const [heads, parts, headDim] = asking.shape;
   const n = ids.length;
   // (place, component) of one head.
@@ -34,17 +31,12 @@ function weightsOf(model, word) {
   return { data: weights, shape: [1, heads, n, n] };
 }
 
-export function readData(model) {
-  const word = model.get("word");
-  const { data, shape } = word
-    ? weightsOf(model, word) : decodeArray(model.get("weights"));
+function viewOf({ data, shape }, words, targets = []) {
   const [layers, heads, queries, keys] = shape;
   function row(layer, head, query) {
     const start = ((layer * heads + head) * queries + query) * keys;
     return data.subarray(start, start + keys);
   }
-  const words = word ? [...word] : model.get("tokens");
-  const targets = model.get("targets");
   return {
     layers, heads, queries, keys, row, words,
     all: [...Array(heads).keys()],
@@ -54,11 +46,50 @@ export function readData(model) {
   };
 }
 
+// `of` gives the weights of a word, or of the tokens where none is typed: the
+// same object, until it is asked for another word.
+export function readData(model) {
+  const [weights, asking, offering] = ["weights", "asking", "offering"]
+    .map((name) => decodeArray(model.get(name)));
+  const letters = [...model.get("letters")];
+  let latest;
+  function of(word) {
+    if (latest?.word === word) return latest.view;
+    const view = word
+      ? viewOf(weightsOf(word, letters, asking, offering), [...word])
+      : viewOf(weights, model.get("tokens"), model.get("targets"));
+    latest = { word, view };
+    return view;
+  }
+  return {
+    of, letters, mostLetters: asking.shape[1] - letters.length,
+    starts: model.get("words"), layers: weights.shape[0],
+    opening: { layer: model.get("layer"), word: model.get("word") },
+  };
+}
+
 export function readRow(row, query) {
   const largest = Math.max(...row);
   const offset = row.reduce((sum, weight, key) =>
     sum + weight * (key - query), 0);
-  return { most: row.indexOf(largest), largest, entropy: entropy(row), offset };
+  const most = row.indexOf(largest);
+  return { most, largest, entropy: entropy(row), offset };
+}
+
+// A word may be too short for the query.
+export function compute({ layer, query: asked, heads, word }, given) {
+  const data = given.of(word);
+  const query = Math.min(asked, data.queries - 1);
+  const rows = data.all.map((head) => data.row(layer, head, query));
+  const read = rows.map((row) => readRow(row, query));
+  const listed = (name) => read.map((values) => values[name]);
+  return {
+    data, layer, query, heads, word, rows, read, published: {
+      layer, query, heads, word, most: listed("most"),
+      largest: listed("largest"), entropy: listed("entropy"),
+      offset: listed("offset"),
+    },
+  };
 }
 
 // Four colours serve eight heads: those of the second four are drawn dashed

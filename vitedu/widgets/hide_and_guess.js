@@ -1,24 +1,64 @@
 // Patches of a picture are hidden, and a masked autoencoder guesses them.
 
-import { decodeArray, encodeArray, inRows } from "./core/arrays.js";
+import { decodeArray, encodeArray, rowsOf } from "./core/arrays.js";
 import { inGrid } from "./core/choosing.js";
 import { button, noted, panel, range, titled } from "./core/controls.js";
 import { html, put, svg, write } from "./core/dom.js";
-import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { defineExplorer } from "./core/explorer.js";
 import { sentence } from "./core/texts.js";
-import { makeTools } from "./core/tools.js";
-import { networkOf, sampleButtons } from "./digit_parts.js";
-import READS from "./digit_parts.words.json" with { type: "json" };
+import { networkNow, sampleButtons, waiting } from "./digit_parts.js";
 import WORDS from "./hide_and_guess.words.json" with { type: "json" };
 import {
-  HIDING, allButTheMiddle, eachPatch, hiddenAtRandom, makeGuesser, misses,
-  onTheLeft, placesBetween, shown,
+  HIDING, allButTheMiddle, hiddenAtRandom, makeGuesser, misses, onTheLeft,
+  outline, placesBetween, shown,
 } from "./hide_and_guess_maths.js";
 
-const HIDE_TRAITS = ["picture", "hidden", "seed"];
 const SEEDS = 99;
 // Hidden by the button for others at random, where nothing was before.
 const USUAL = 37;
+
+const countOf = (hidden) => hidden.filter(Boolean).length;
+const hiding = (hidden) => ({ hidden: encodeArray(
+  { data: Uint8Array.from(hidden), shape: [HIDING.patches] }, "bool") });
+
+export function read(model, redraw) {
+  return {
+    samples: rowsOf(model.get("samples")).map((bytes) =>
+      Float32Array.from(bytes, (byte) => byte / 255)),
+    names: model.get("names"),
+    network: networkNow(model, redraw, (bytes) =>
+      makeGuesser(bytes, model.get("layout"), model.get("config"))),
+  };
+}
+
+export function compute(settings, { samples, names, network }) {
+  const { picture, seed } = settings;
+  const hidden = Array.from(decodeArray(settings.hidden).data);
+  const [pixels, name] = [samples, names].map((all) => all[picture]);
+  const seen = { picture, hidden, pixels, name };
+  if (!network.reader) return { ...seen, ...waiting(network) };
+  const filled = shown(network.reader(pixels, hidden));
+  const { off, grey } = misses(pixels, filled, hidden);
+  return {
+    ...seen, filled, off, grey, isBusy: false,
+    published: { picture, hidden, seed, off: off ?? "none",
+      grey: grey ?? "none" },
+  };
+}
+
+export function say({ hidden, name, filled, off, grey, reading }) {
+  if (!filled) return { reading, name };
+  const count = countOf(hidden);
+  const all = HIDING.patches;
+  const said = { 0: WORDS.allSeen, 1: WORDS.oneHidden,
+    [all - 1]: WORDS.oneSeen, [all]: WORDS.noneSeen }[count] ?? WORDS.seen;
+  const words = [sentence(said, { seen: all - count, hidden: count, all })];
+  if (off !== null) {
+    words.push(sentence(grey === null ? WORDS.off : WORDS.grey,
+      { off: off.toFixed(2), grey: grey?.toFixed(2) }));
+  }
+  return { reading: words.join(" "), name };
+}
 
 // A canvas with a grey pixel for each number, from 0, white, to 1, black.
 function greyPicture(attributes) {
@@ -106,19 +146,6 @@ function patchCover(change) {
   return { root, update };
 }
 
-// A line around all that is seen.
-function outline(hidden) {
-  const { across } = HIDING;
-  const isSeen = (row, column) => row >= 0 && row < across && column >= 0
-    && column < across && !hidden[row * across + column];
-  return eachPatch((row, column) => !isSeen(row, column) ? "" : [
-    isSeen(row - 1, column) ? "" : `M${column} ${row}h1`,
-    isSeen(row + 1, column) ? "" : `M${column} ${row + 1}h1`,
-    isSeen(row, column - 1) ? "" : `M${column} ${row}v1`,
-    isSeen(row, column + 1) ? "" : `M${column + 1} ${row}v1`,
-  ].join("")).join("");
-}
-
 // The picture as the network fills it in.
 function guessedPicture() {
   const { across } = HIDING;
@@ -143,114 +170,75 @@ function samplePicture(pixels) {
   return root;
 }
 
-function render({ model, el }) {
-  const frame = explorer(el, "hide-and-guess", WORDS.label);
-  frame.root.classList.add("vitedu-reads-digit");
-  const tools = makeTools(frame, model, { tour: WORDS.tour });
-  const samples = inRows(decodeArray(model.get("samples")).data,
-    HIDING.side ** 2).map((bytes) => Float32Array.from(bytes, (b) => b / 255));
-  const names = model.get("names");
-  const set = (traits) => setTraits(model, traits);
-  const hide = (hidden, traits = {}) => set({ ...traits, hidden: encodeArray(
-    { data: Uint8Array.from(hidden), shape: [HIDING.patches] }, "bool") });
-  const network = networkOf(model, () => update(), (error) => {
-    put(frame.root, "aria-busy", "false");
-    frame.read(sentence(READS.failed, { error: error.message }));
-  }, (bytes) => makeGuesser(bytes, model.get("layout"), model.get("config")));
-
+function seen({ model, set }) {
   const cover = patchCover((places, hides) => {
     const { data } = decodeArray(model.get("hidden"));
     if (places.every((place) => Boolean(data[place]) === hides)) return;
     for (const place of places) data[place] = hides;
-    hide(data);
+    set(hiding(data));
   });
+  return { root: panel("of-seen", titled(WORDS.sees), cover.root,
+    noted(WORDS.seesNote)),
+  show: ({ pixels, hidden }) => cover.update(pixels, hidden) };
+}
+
+function guess() {
   const guessed = guessedPicture();
-  const original = greyPicture({ role: "img" });
-  const wasNote = noted("");
-  const chips = sampleButtons({
+  return { root: panel("of-guess", titled(WORDS.guesses), guessed.root,
+    noted(WORDS.guessesNote)),
+  show: ({ filled, hidden }) => filled && guessed.update(filled, hidden) };
+}
+
+function original() {
+  const picture = greyPicture({ role: "img" });
+  const note = noted("");
+  function show({ pixels }, { name }) {
+    picture.update(pixels);
+    put(picture.root, "aria-label", sentence(WORDS.original, { name }));
+    write(note, sentence(WORDS.wasNote, { name }));
+  }
+  return { show, root: panel("of-original", titled(WORDS.was), picture.root,
+    note) };
+}
+
+function masks({ model, set }) {
+  function others() {
+    const count = countOf(decodeArray(model.get("hidden")).data) || USUAL;
+    const seed = model.get("seed") % SEEDS + 1;
+    set({ ...hiding(hiddenAtRandom(count, seed)), seed });
+  }
+  return { root: html("div", { class: "hiding" },
+    button(WORDS.random, others),
+    button(WORDS.left, () => set(hiding(onTheLeft()))),
+    button(WORDS.middle, () => set(hiding(allButTheMiddle()))),
+    button(WORDS.show, () => set(hiding(hiddenAtRandom(0, 1))))) };
+}
+
+function count({ model, set }) {
+  const all = HIDING.patches;
+  const { root, set: place } = range({
+    label: WORDS.count, min: 0, max: all, value: 0,
+    format: (number) => sentence(WORDS.ofAll,
+      { count: number, all, share: Math.round(100 * number / all) }),
+    onInput: (number) =>
+      set(hiding(hiddenAtRandom(number, model.get("seed")))),
+  });
+  return { root, show: ({ hidden }) => place(countOf(hidden)) };
+}
+
+function pictures({ set, given: { samples, names } }) {
+  const { root, update } = sampleButtons({
     label: WORDS.samples, images: samples, marked: [], names,
     pick: (picture) => set({ picture }), picture: samplePicture,
   });
-  const count = range({
-    label: WORDS.count, min: 0, max: HIDING.patches,
-    value: countOf(viewed().hidden), format: countText,
-    onInput: (number) => hide(hiddenAtRandom(number, model.get("seed"))),
-  });
-  const others = () => {
-    const seed = model.get("seed") % SEEDS + 1;
-    hide(hiddenAtRandom(countOf(viewed().hidden) || USUAL, seed), { seed });
-  };
-
-  function countText(number) {
-    return sentence(WORDS.ofAll, { count: number, all: HIDING.patches,
-      share: Math.round(100 * number / HIDING.patches) });
-  }
-
-  function viewed() {
-    const { data } = decodeArray(model.get("hidden"));
-    return { picture: model.get("picture"), hidden: Array.from(data),
-      seed: model.get("seed") };
-  }
-
-  function update({ speak = true } = {}) {
-    const view = viewed();
-    const [pixels, name] = [samples, names].map((all) => all[view.picture]);
-    cover.update(pixels, view.hidden);
-    original.update(pixels);
-    put(original.root, "aria-label", sentence(WORDS.original, { name }));
-    write(wasNote, sentence(WORDS.wasNote, { name }));
-    chips.update(view.picture);
-    count.set(countOf(view.hidden));
-    if (network.reader) {
-      show(view, pixels, speak);
-    } else {
-      frame.read(READS.loading, { speak: false });
-    }
-  }
-
-  function show(view, pixels, speak) {
-    const filled = shown(network.reader(pixels, view.hidden));
-    const { off, grey } = misses(pixels, filled, view.hidden);
-    guessed.update(filled, view.hidden);
-    frame.read(readingOf(view.hidden, off, grey), { speak });
-    frame.publish({ ...view, off: off ?? "none", grey: grey ?? "none" });
-    put(frame.root, "aria-busy", "false");
-  }
-
-  frame.root.append(
-    html("div", { class: "at-once" },
-      panel("of-seen", titled(WORDS.sees), cover.root, noted(WORDS.seesNote)),
-      panel("of-guess", titled(WORDS.guesses), guessed.root,
-        noted(WORDS.guessesNote)),
-      panel("of-original", titled(WORDS.was), original.root, wasNote)),
-    html("div", { class: "hiding" },
-      button(WORDS.random, others),
-      button(WORDS.left, () => hide(onTheLeft())),
-      button(WORDS.middle, () => hide(allButTheMiddle())),
-      button(WORDS.show, () => hide(hiddenAtRandom(0, 1)))),
-    html("div", { class: "vitedu-controls" }, count.root),
-    ...frame.reading,
-    chips.root,
-    ...tools.foot,
-  );
-  put(frame.root, "aria-busy", "true");
-  update({ speak: false });
-  network.ask();
-  return followTraits(model, HIDE_TRAITS, update, tools.dispose, frame.dispose);
+  return { root, show: ({ picture }) => update(picture) };
 }
 
-function readingOf(hidden, off, grey) {
-  const count = countOf(hidden);
-  const all = HIDING.patches;
-  const said = { 0: WORDS.allSeen, 1: WORDS.oneHidden,
-    [all - 1]: WORDS.oneSeen, [all]: WORDS.noneSeen }[count] ?? WORDS.seen;
-  const words = sentence(said, { seen: all - count, hidden: count, all });
-  if (off === null) return words;
-  const missed = sentence(grey === null ? WORDS.off : WORDS.grey,
-    { off: off.toFixed(2), grey: grey?.toFixed(2) });
-  return `${words} ${missed}`;
-}
-
-const countOf = (hidden) => hidden.filter(Boolean).length;
-
-export default { render };
+export default defineExplorer("hide-and-guess", {
+  words: WORDS,
+  styles: ["vitedu-reads-digit"],
+  read, compute, say,
+  parts: { seen, guess, original, masks, count, pictures },
+  layout: [{ beside: ["seen", "guess", "original"] }, "masks", ["count"],
+    "reading", "pictures"],
+});

@@ -18,7 +18,7 @@ export function hiddenAtRandom(count, seed) {
 }
 
 // What `of` says of each patch, asked for its row and column.
-export function eachPatch(of) {
+function eachPatch(of) {
   return Array.from({ length: HIDING.patches }, (_, place) =>
     of(Math.floor(place / HIDING.across), place % HIDING.across));
 }
@@ -27,6 +27,19 @@ export const onTheLeft = () => eachPatch((row, column) => column < 4);
 
 export const allButTheMiddle = () => eachPatch((row, column) =>
   Math.max(Math.abs(row - 3), Math.abs(column - 3)) > 1);
+
+// A line around all that is seen.
+export function outline(hidden) {
+  const { across } = HIDING;
+  const isSeen = (row, column) => row >= 0 && row < across && column >= 0
+    && column < across && !hidden[row * across + column];
+  return eachPatch((row, column) => !isSeen(row, column) ? "" : [
+    isSeen(row - 1, column) ? "" : `M${column} ${row}h1`,
+    isSeen(row + 1, column) ? "" : `M${column} ${row + 1}h1`,
+    isSeen(row, column - 1) ? "" : `M${column} ${row}v1`,
+    isSeen(row, column + 1) ? "" : `M${column + 1} ${row}v1`,
+  ].join("")).join("");
+}
 
 // The patch in which a pixel of the picture lies.
 function patchOf(pixel) {

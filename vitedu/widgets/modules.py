@@ -32,6 +32,7 @@ _FUNCTION = re.compile(
     r"^((?:async )?function\*? \w+\(.*?^}\n)", re.MULTILINE | re.DOTALL
 )
 _COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
+_INDENT = re.compile(r"^ +", re.MULTILINE)
 
 
 def joined(entry: str) -> str:
@@ -92,7 +93,7 @@ def exports(name: str) -> tuple[str, ...]:
 @cache
 def _text(name: str) -> str:
     text = (FOLDER / name).read_text(encoding="utf-8")
-    # Comments are for those who read the files; pages load without them.
+    # Comments and indents are for those who read the files, not for pages.
     return _COMMENT.sub("", text) if name.endswith(".js") else text
 
 
@@ -163,7 +164,8 @@ def _pieces(name: str) -> list[_Piece]:
     for at, piece in enumerate(_FUNCTION.split(text)):
         words = re.findall(r"\w+", piece)
         own = words[words.index("function") + 1] if at % 2 else ""
-        found.append(_Piece(own, piece, frozenset(words)))
+        plain = _INDENT.sub("", piece)
+        found.append(_Piece(own, plain, frozenset(words)))
     return found
 
 

@@ -46,37 +46,38 @@ function normalise(values, groups) {
   return { outputs, means, variances, sizes };
 }
 
-// What a norm makes of the batch, with one cell changed and without.
-export function compare(batch, norm, cell, change) {
+// What a norm makes of the batch, with one cell changed and without. `under`
+// is the cell that is looked at, if it is not the changed one.
+export function readings(batch, {
+  norm, sample, token, feature, change, under,
+}) {
+  const chosen = batch.index(sample, token, feature);
+  const looked = under ?? chosen;
   const groups = groupsOf(batch, norm);
   const edited = batch.values.slice();
-  edited[cell] += change;
+  edited[chosen] += change;
   const before = normalise(batch.values, groups);
   const after = normalise(edited, groups);
   const moved = after.outputs.map((value, at) => value - before.outputs[at]);
-  const own = batch.place(cell);
   const most = { ownToken: 0, otherTokens: 0, otherSamples: 0 };
-  moved.forEach((change, at) => {
-    const { sample, token } = batch.place(at);
+  moved.forEach((by, at) => {
+    const place = batch.place(at);
     let where = "otherSamples";
-    if (sample === own.sample) {
-      where = token === own.token ? "ownToken" : "otherTokens";
+    if (place.sample === sample) {
+      where = place.token === token ? "ownToken" : "otherTokens";
     }
-    most[where] = Math.max(most[where], Math.abs(change));
+    most[where] = Math.max(most[where], Math.abs(by));
   });
-  // Of the group of any cell.
-  function statistics(at) {
-    const group = groups[at];
-    return {
-      shared: after.sizes[group],
-      mean: after.means[group], meanBefore: before.means[group],
-      variance: after.variances[group],
-      varianceBefore: before.variances[group],
-    };
-  }
-  const changed = moved.filter((change) => Math.abs(change) > CHANGED_ABOVE);
+  const at = groups[looked];
   return {
-    groups, edited, before: before.outputs, outputs: after.outputs, moved,
-    changed: changed.length, most, statistics,
+    batch, norm, chosen, looked, change, groups, edited, moved, most,
+    outputs: after.outputs,
+    changed: moved.filter((by) => Math.abs(by) > CHANGED_ABOVE).length,
+    // Of the cells that share a mean with the one looked at.
+    group: {
+      shared: after.sizes[at],
+      mean: after.means[at], meanBefore: before.means[at],
+      variance: after.variances[at], varianceBefore: before.variances[at],
+    },
   };
 }

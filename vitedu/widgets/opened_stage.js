@@ -10,10 +10,10 @@ import { rowOf } from "./matrices.js";
 import STAGE from "./opened_stage.words.json" with { type: "json" };
 
 // The words of stages. What is said of one that is alike in every network is
-// said in opened_stage.words.json.
-export function stagesOf(words) {
+// said in opened_stage.words.json, under its name or the one in `alike`.
+export function stagesOf(words, alike) {
   return Object.fromEntries(Object.entries(words).map(([stage, own]) =>
-    [stage, { ...STAGE.alike[own.like], ...own }]));
+    [stage, { ...STAGE.alike[alike[stage] ?? stage], ...own }]));
 }
 
 // Of a sum of products: with how many it is written out, and how many are
@@ -111,7 +111,18 @@ export function stepStrip(label, steps, pick) {
     role: "radiogroup", "aria-label": label,
   }, ...marks);
   choosable(root, marks, inLine(marks.length), pick);
-  const choose = (at) => markChosen(marks, at, Math.max(0, at));
+  let chosen = -1;
+  function choose(at) {
+    markChosen(marks, at, Math.max(0, at));
+    if (at !== chosen) bringIn(chosen = at);
+  }
+  // Where the line is too long, the middle of it has the step that is open.
+  function bringIn(at) {
+    const { offsetLeft = 0, offsetWidth = 0 } = marks[at] ?? {};
+    root.scrollLeft = offsetLeft + (offsetWidth - root.clientWidth) / 2;
+  }
+  // One that has been hidden has not been scrolled.
+  new ResizeObserver(() => bringIn(chosen)).observe(root);
   return { root, choose };
 }
 
@@ -143,8 +154,8 @@ export function stagePanel(choose) {
     list);
   const root = panel("of-stage", title, text,
     html("div", { class: "opened" },
-      html("div", {}, html("div", { class: "numbers-place" }, grid),
-        ...sliders.map((slider) => slider.root)),
+      html("div", { class: "numbers-place" }, grid),
+      ...sliders.map((slider) => slider.root),
       html("div", {}, formula, place, worked,
         html("p", { class: "code-line" }, code, source), details)));
 
@@ -158,7 +169,7 @@ export function stagePanel(choose) {
     write(title, `${words.title}: ${sentence(STAGE.opened.shape, matrix)}${of}`);
     write(text, words.text);
     root.style.setProperty("--hue", `var(--c-${hue ?? "text"})`);
-    const high = Math.min(40, 224 / matrix.rows);
+    const high = Math.min(40, 180 / matrix.rows);
     grid.style.height = `${(high * matrix.rows).toFixed(1)}px`;
     grid.style.maxWidth = `${(matrix.columns * Math.max(high, 26)).toFixed()}px`;
     renew(grid, [draft("svg", {

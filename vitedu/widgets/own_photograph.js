@@ -18,7 +18,7 @@ const KEYS = {
   ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
 };
 
-const percent = (share) => `${tidy(100 * share, 2)} %`;
+const percent = (share) => `${tidy(100 * share, 2)}%`;
 
 // The lines above the pictures: a button that begins, ways to give a
 // photograph, how far things are, and what went wrong.

@@ -1,232 +1,122 @@
 // A photograph, cut into patches and laid out as a sequence.
 
 import { decodeArray } from "./core/arrays.js";
-import { noted, panel, range, select, titled } from "./core/controls.js";
-import { draft, html, renew, write } from "./core/dom.js";
-import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
+import { choice, defineExplorer, slider } from "./core/explorer.js";
 import { sentence } from "./core/texts.js";
-import { makeTools } from "./core/tools.js";
 import WORDS from "./patch_cutter.words.json" with { type: "json" };
-import { channelsOf, cutUp } from "./patch_cutter_maths.js";
+import { readPhotograph } from "./patch_cutter_maths.js";
 import {
   allRows, enlarged, patchRow, photograph,
 } from "./patch_cutter_pictures.js";
 
-// It speaks of places, and so of any photograph of this side.
+// The tour speaks of places, and so of any photograph of this side.
 const TOURED = 224;
 
-const TRAITS = ["patch_size", "order", "cut", "patch", "place"];
-const TILES = 12;
+const isToured = ({ height, width, sizes }) =>
+  height === TOURED && width === TOURED
+  && [16, 32].every((size) => sizes.includes(size));
 
-// Some numbers of a row around the one looked at: place, number, channel.
-function numberTiles() {
-  const root = html("ol", { class: "numbers" });
-  function update(numbers, channels, looked) {
-    // They stay where they are while one walks through them.
-    const first = looked - (looked % TILES);
-    renew(root, Array.from(
-      numbers.subarray(first, first + TILES),
-      (number, i) => draft("li", {
-        class: `of-${channels[first + i]}`
-          + (first + i === looked ? " looked" : ""),
-        "data-place": first + i,
-      },
-      draft("span", { class: "place", text: first + i }),
-      draft("span", { class: "number", text: number }),
-      draft("span", {
-        class: "channel", text: WORDS.initials[channels[first + i]],
-      })),
-    ));
-  }
-  return { root, update };
+// `row` has the numbers of a patch, `under` or `place` the one looked at.
+export function compute(settings, photo) {
+  const { patch_size: size, order, cut, under } = settings;
+  const grid = photo.cutBy(size, order, cut);
+  const patch = Math.min(settings.patch, grid.patches - 1);
+  const place = Math.min(settings.place, grid.values - 1);
+  const looked = under ?? place;
+  const row = photo.rowOf(size, order, cut, patch);
+  const [pixelRow, pixelColumn, channel] = grid.origin(row.sources[looked]);
+  const common = {
+    patches: grid.patches, values: grid.values, patch,
+    row: Math.floor(patch / grid.columns), column: patch % grid.columns,
+    value: row.numbers[looked], pixelRow, pixelColumn, down: grid.down,
+    right: grid.right,
+  };
+  return {
+    photo, grid, row, order, cut, patch, place, looked, channel, common,
+    isQuiet: looked !== place, published: {
+      ...common, patchSize: size, order, cut, place, under: under ?? "",
+      channel: WORDS.channels[channel],
+    },
+  };
 }
 
-function render({ model, el }) {
-  const { data, shape: [height, width] } = decodeArray(model.get("image"));
-  const image = { data, height, width };
-  const memory = new Int32Array(data.length);
-  const sizes = model.get("patch_sizes");
-  const frame = explorer(el, "patch-cutter", WORDS.label);
-  const isToured = height === TOURED && width === TOURED
-    && [16, 32].every((size) => sizes.includes(size));
-  const tools = makeTools(frame, model, { tour: isToured ? WORDS.tour : [] });
-  // The place in the row that the mouse is at; Python does not hear of it.
-  let under = null;
-  let grid;
+// Of each picture its title, its note and its label; and the reading.
+export function say({
+  photo, grid, row, order, cut, looked, channel, common,
+}) {
+  const [p1, p2, believed] = grid.partsOf(looked);
+  const isCropped = grid.down > 0 || grid.right > 0;
+  const names = {
+    ...common, rows: grid.rows, columns: grid.columns, size: grid.size,
+    place: looked, p1, p2, pixels: row.scattered.size,
+    channel: WORDS.channels[channel], believed: WORDS.channels[believed],
+    last: grid.values - 1, height: photo.height, width: photo.width,
+    high: grid.high, wide: grid.wide,
+    whole: isCropped ? WORDS.crop : WORDS.whole,
+  };
+  const isReshaped = cut === "reshape";
+  const { row: ofRow, patch: ofPatch } = WORDS.pictures;
+  const notes = {
+    photograph: WORDS.pictures.photograph.notes[cut],
+    patch: isReshaped && order === "c p1 p2"
+      ? ofPatch.reshaped : ofPatch.notes[order],
+    row: isReshaped
+      ? (isCropped ? ofRow.cropped : "") + ofRow.reshaped[order]
+      : ofRow.notes[order],
+    all: WORDS.pictures.all.note,
+  };
+  const said = Object.fromEntries(Object.entries(notes).map(([kind, note]) => {
+    const { title, label = "" } = WORDS.pictures[kind];
+    return [kind, {
+      title: sentence(title, names), note: sentence(note, names),
+      label: sentence(label, names),
+    }];
+  }));
+  return {
+    ...said, reading: sentence(WORDS.counted
+      + (cut === "patches" ? WORDS.right : WORDS.wrong)
+      + (isCropped ? WORDS.left : ""), names),
+  };
+}
+
+// To patches of another size: to the one over the middle of the patch that was
+// chosen last, however many sizes lie between.
+function resizing({ height, width }) {
+  const countsOf = (size) =>
+    [height, width].map((side) => Math.floor(side / size));
   // The place that the slider of sizes stays at, and where it led.
   let held;
-  let numbers;
-  let channels;
-  let pixels;
-  const done = {};
-
-  const set = (traits) => setTraits(model, traits);
-  const pointing = {
-    look: (place) => {
-      under = place;
-      redraw();
-    },
-    pick: (place) => set({ place }),
-  };
-  const photo = photograph(image, (patch) => set({ patch }));
-  const zoom = enlarged(pointing);
-  const row = patchRow(pointing);
-  const all = allRows((patch) => set({ patch }));
-  const tiles = numberTiles();
-  const titles = Array.from({ length: 4 }, () => titled(""));
-  const notes = titles.map(() => noted(""));
-
-  const controls = {
-    size: range({
-      label: WORDS.size, min: 0, max: sizes.length - 1, value: 0,
-      format: (at) => sentence(WORDS.pixels, { size: sizes[at] }),
-      onInput: (at) => resize(sizes[at]),
-    }),
-    order: select({
-      label: WORDS.order, options: Object.entries(WORDS.orders),
-      value: model.get("order"), onInput: (order) => set({ order }),
-    }),
-    cut: select({
-      label: WORDS.cut, options: Object.entries(WORDS.cuts),
-      value: model.get("cut"), onInput: (cut) => set({ cut }),
-    }),
-  };
-  const slider = range({
-    label: WORDS.place, min: 0, max: 1, value: 0,
-    format: (place) =>
-      sentence(WORDS.ofAll, { place, last: (grid?.values ?? 1) - 1 }),
-    onInput: (place) => set({ place }),
-  });
-
-  // To patches of another size: to the one over the middle of the patch that
-  // was chosen last, however many sizes lie between.
-  function resize(size) {
-    const { patch, row, column } = placeInGrid();
-    if (patch !== held?.patch || grid.size !== held.size) {
-      held = { middle: [row, column].map((at) => (at + 0.5) * grid.size) };
+  return (size, { patch_size: before, patch: wanted }) => {
+    const [rows, columns] = countsOf(before);
+    const patch = Math.min(wanted, rows * columns - 1);
+    if (patch !== held?.patch || before !== held.size) {
+      held = { middle: [Math.floor(patch / columns), patch % columns]
+        .map((at) => (at + 0.5) * before) };
     }
-    const [rows, columns] = [height, width].map((s) => Math.floor(s / size));
-    const [down, across] = [rows, columns].map((count, i) =>
+    const counts = countsOf(size);
+    const [down, across] = counts.map((count, i) =>
       Math.min(count - 1, Math.floor(held.middle[i] / size)));
-    Object.assign(held, { size, patch: down * columns + across });
-    set({ patch_size: size, place: 0, patch: held.patch });
-  }
-  function placeInGrid() {
-    const patch = Math.min(model.get("patch"), grid.patches - 1);
-    return {
-      patch, row: Math.floor(patch / grid.columns),
-      column: patch % grid.columns,
-    };
-  }
-  // The photograph's numbers at these places.
-  function numbersAt(places) {
-    const found = new Uint8Array(places.length);
-    for (let n = 0; n < found.length; n += 1) found[n] = data[places[n]];
-    return found;
-  }
-  // Calls `draw` if one of these values is another than the last time.
-  function anew(name, values, draw) {
-    const key = values.join();
-    if (done[name] === key) return;
-    done[name] = key;
-    draw();
-  }
-
-  function update() {
-    const [size, order, cut] = TRAITS.map((name) => model.get(name));
-    anew("cut", [size, order, cut], () => {
-      grid = cutUp(image, { size, order, cut }, memory);
-      all.setNumbers(grid.patches, numbersAt(grid.sources));
-      slider.setMax(grid.values - 1);
-    });
-    anew("size", [size], () => photo.setGrid(grid));
-    const { patch, row: gridRow, column } = placeInGrid();
-    const from = patch * grid.values;
-    const sources = grid.sources.subarray(from, from + grid.values);
-    anew("patch", [size, order, cut, patch], () => {
-      numbers = numbersAt(sources);
-      channels = channelsOf(sources);
-      pixels = photo.update(patch, cut === "patches" ? [] : sources);
-      zoom.setPatch(grid, numbers);
-      row.setNumbers(numbers, channels);
-    });
-    const place = Math.min(model.get("place"), grid.values - 1);
-    const looked = under ?? place;
-    const [p1, p2, believed] = grid.partsOf(looked);
-    const [pixelRow, pixelColumn, channel] = grid.origin(sources[looked]);
-    const shown = {
-      rows: grid.rows, columns: grid.columns, patches: grid.patches,
-      values: grid.values, size, patch, row: gridRow, column, place: looked,
-      p1, p2, value: numbers[looked], pixelRow, pixelColumn, pixels,
-      channel: WORDS.channels[channel], believed: WORDS.channels[believed],
-      down: grid.down, right: grid.right, last: grid.values - 1, height, width,
-      high: grid.high, wide: grid.wide,
-      whole: grid.down || grid.right ? WORDS.crop : WORDS.whole,
-    };
-    const say = (template) => sentence(template, shown);
-
-    controls.size.set(sizes.indexOf(size));
-    controls.order.set(order);
-    controls.cut.set(cut);
-    slider.set(place);
-    zoom.update([p1, p2], say(WORDS.enlargedPicture));
-    row.update(
-      [0, 1, 2].map((c) => grid.placeOf(p1, p2, c)), looked,
-      say(WORDS.rowPicture),
-    );
-    all.update(patch, say(WORDS.allPicture));
-    tiles.update(numbers, channels, looked);
-    const reshaped = cut === "reshape";
-    const cropped = grid.down || grid.right ? WORDS.cropped : "";
-    [
-      [WORDS.photographTitle, WORDS.photographNotes[cut]],
-      [WORDS.enlargedTitle, reshaped && order === "c p1 p2"
-        ? WORDS.enlargedReshaped : WORDS.enlargedNotes[order]],
-      [WORDS.rowTitle, reshaped
-        ? cropped + WORDS.reshapeNotes[order] : WORDS.rowNotes[order]],
-      [WORDS.allTitle, WORDS.allNote],
-    ].forEach(([title, note], i) => {
-      write(titles[i], say(title));
-      write(notes[i], say(note));
-    });
-    frame.read(
-      say(WORDS.reading + (cut === "patches" ? WORDS.right : WORDS.wrong)
-        + (grid.down || grid.right ? WORDS.left : "")),
-      { speak: under === null },
-    );
-    frame.publish({
-      patchSize: size, order, cut, patch, place, under: under ?? "",
-      patches: grid.patches, values: grid.values, row: gridRow, column,
-      value: numbers[looked], channel, pixelRow, pixelColumn,
-      down: grid.down, right: grid.right,
-    });
-  }
-
-  frame.root.append(
-    html("div", { class: "vitedu-controls" },
-      ...Object.values(controls).map(({ root }) => root)),
-    html("div", { class: "panels" },
-      panel("of-photograph", titles[0], photo.root, notes[0]),
-      panel("of-all", titles[3], all.root, notes[3]),
-      panel("of-patch", titles[1], zoom.root, notes[1]),
-      panel("of-row", titles[2], row.root, slider.root, tiles.root, notes[2])),
-    ...frame.reading,
-    ...tools.foot,
-  );
-  const redraw = onceAFrame(update);
-  update();
-  const ignore = onTraits(model, TRAITS, () => {
-    // What was just done counts, not where the mouse was left.
-    under = null;
-    redraw();
-  });
-  return () => {
-    ignore();
-    redraw.cancel();
-    photo.dispose();
-    tools.dispose();
-    frame.dispose();
+    Object.assign(held, { size, patch: down * counts[1] + across });
+    return { patch_size: size, place: 0, patch: held.patch };
   };
 }
 
-export default { render };
+export default defineExplorer("patch-cutter", {
+  words: WORDS,
+  controls: {
+    patch_size: (made) => slider({
+      format: (size) => sentence(WORDS.pixels, { size }),
+      sets: resizing(made.given),
+    })(made),
+    order: choice(), cut: choice(),
+  },
+  read: (model) => ({
+    ...readPhotograph(decodeArray(model.get("image"))),
+    sizes: model.get("patch_sizes"),
+  }),
+  compute, say,
+  parts: { photograph, all: allRows, patch: enlarged, row: patchRow },
+  layout: [["patch_size", "order", "cut"],
+    { beside: ["photograph", "all", "patch", "row"] }, "reading"],
+  tour: (steps, photo) => (isToured(photo) ? steps : []),
+});

@@ -31,7 +31,7 @@ function listLine(found, to, apart, channelsApart, line, columns) {
 
 // `sources` holds, for each number of the sequence, its index in the
 // photograph. It lies in `memory`, which has room for all of the photograph.
-export function cutUp({ height, width }, { size, order, cut }, memory) {
+function cutUp({ height, width }, { size, order, cut }, memory) {
   const [rows, columns] = [height, width].map((s) => Math.floor(s / size));
   const [high, wide] = [rows * size, columns * size];
   const values = CHANNELS * size * size;
@@ -78,8 +78,46 @@ export function cutUp({ height, width }, { size, order, cut }, memory) {
   };
 }
 
+// Calls `make` only for other values than the last time.
+function lastOf(make) {
+  let [key, kept] = [];
+  return (...values) => {
+    if (key !== values.join()) [key, kept] = [values.join(), make(...values)];
+    return kept;
+  };
+}
+
+// A photograph, and what becomes of it; the last sequence and its last row are
+// kept, so that one who walks through them waits for nothing.
+export function readPhotograph({ data, shape: [height, width] }) {
+  const memory = new Int32Array(data.length);
+  const cutBy = lastOf((size, order, cut) => {
+    const grid = cutUp({ height, width }, { size, order, cut }, memory);
+    return { ...grid, numbers: numbersAt(data, grid.sources) };
+  });
+  // Of the row of a patch: its numbers, their channels, where they are from;
+  // and `scattered`, the pixels of a patch that is no square.
+  const rowOf = lastOf((size, order, cut, patch) => {
+    const { sources: all, values } = cutBy(size, order, cut);
+    const sources = all.slice(patch * values, (patch + 1) * values);
+    return {
+      sources, numbers: numbersAt(data, sources),
+      channels: channelsOf(sources), scattered: new Set(cut === "patches"
+        ? [] : sources.map((at) => Math.floor(at / CHANNELS))),
+    };
+  });
+  return { data, height, width, cutBy, rowOf };
+}
+
+// The photograph's numbers at these places.
+function numbersAt(data, places) {
+  const found = new Uint8Array(places.length);
+  for (let n = 0; n < found.length; n += 1) found[n] = data[places[n]];
+  return found;
+}
+
 // The channels of numbers of the photograph.
-export function channelsOf(places) {
+function channelsOf(places) {
   const found = new Uint8Array(places.length);
   for (let n = 0; n < found.length; n += 1) found[n] = places[n] % CHANNELS;
   return found;

@@ -2,7 +2,8 @@
 // the row of a patch, all rows.
 
 import { choosable, markChosen } from "./core/choosing.js";
-import { fill, html, svg } from "./core/dom.js";
+import { noted, panel, range, titled } from "./core/controls.js";
+import { draft, fill, html, renew, svg, write } from "./core/dom.js";
 import { sentence } from "./core/texts.js";
 import WORDS from "./patch_cutter.words.json" with { type: "json" };
 import { CHANNELS } from "./patch_cutter_maths.js";
@@ -19,18 +20,21 @@ const MARK = OPAQUE | 0x00ddff;
 const DIMMED = 0.6;
 // How much a number lightens the colours that it is not.
 const OTHERS = 0.35;
+const TILES = 12;
 // The marks are made anew when the size has not changed for so long.
 const RESTS_MS = 300;
 
 // A canvas of pixels under a drawing with the coordinates that it is given.
-function layers(name, canvas, ...drawn) {
+function layers(kind, canvas, ...drawn) {
   const drawing = svg("svg", {}, ...drawn);
   canvas.setAttribute("aria-hidden", "true");
-  const root = html("div", { class: `layers ${name}` }, canvas, drawing);
+  const root = html("div", { class: `layers ${kind}` }, canvas, drawing);
   function resize(width, height) {
     drawing.setAttribute("viewBox", `0 0 ${width} ${height}`);
   }
-  return { root, drawing, resize };
+  const name = (label) =>
+    fill(drawing, { role: "img", "aria-label": label }, []);
+  return { root, drawing, resize, name };
 }
 
 // New memory for each picture would be cleared, and collected later, within
@@ -44,7 +48,7 @@ function blank(width, height) {
   return new Uint32Array(memory, 0, width * height).fill(OPAQUE);
 }
 
-function show(canvas, { buffer, byteLength, length }, width) {
+function paint(canvas, { buffer, byteLength, length }, width) {
   fill(canvas, { width, height: length / width }, []);
   const bytes = new Uint8ClampedArray(buffer, 0, byteLength);
   canvas.getContext("2d").putImageData(new ImageData(bytes, width), 0, 0);
@@ -87,7 +91,7 @@ function paintNumbers(canvas, rows, steps, ...lists) {
   const width = Math.min(lists[0].length / rows, MOST_COLUMNS);
   const pixels = blank(width, rows);
   lists.forEach((numbers, i) => addRows(pixels, rows, numbers, steps[i]));
-  show(canvas, pixels, width);
+  paint(canvas, pixels, width);
 }
 
 // The part of a channel in the colours that stand for numbers.
@@ -142,22 +146,34 @@ function edged(tag, name) {
   };
 }
 
-export function photograph({ data, width, height }, pick) {
+// A panel with a title and a note, which `say` writes.
+function titledPanel(kind, ...children) {
+  const [title, note] = [titled(""), noted("")];
+  function say(said) {
+    write(title, said[kind].title);
+    write(note, said[kind].note);
+  }
+  return { root: panel(`of-${kind}`, title, ...children, note), say };
+}
+
+export function photograph({ set, given: { data, width, height } }) {
   const canvas = html("canvas", { class: "pixels" });
   const lines = edged("path", "lines");
   const outline = edged("rect", "outline");
   const leftover = svg("path", { class: "leftover" });
   const group = svg("g", { role: "radiogroup", "aria-label": WORDS.group });
-  const { root, resize } = layers(
+  const picture = layers(
     "photograph", canvas, leftover, ...lines.strokes, ...outline.strokes,
   );
+  const { root, say } = titledPanel("photograph", picture.root);
   let grid;
+  let row;
   // Whether all of the photograph is to be seen.
   let plain = false;
   let chosen = 0;
   let making;
   const marks = [];
-  resize(width, height);
+  picture.resize(width, height);
   // The marks have a drawing of their own: hundreds that stay as they are
   // should not be gone through when a line over them moves.
   const choices = svg("svg", { viewBox: `0 0 ${width} ${height}` }, group);
@@ -165,22 +181,20 @@ export function photograph({ data, width, height }, pick) {
   function makeMarks() {
     const { size, columns, patches } = grid;
     const squares = Array.from({ length: patches }, (_, patch) => {
-      const [row, column] = [Math.floor(patch / columns), patch % columns];
+      const [down, right] = [Math.floor(patch / columns), patch % columns];
       return svg("rect", {
-        role: "radio", class: "patch", x: column * size, y: row * size,
+        role: "radio", class: "patch", x: right * size, y: down * size,
         width: size, height: size, "aria-label":
-          sentence(WORDS.patch, { patch, row, column }),
+          sentence(WORDS.mark, { patch, row: down, column: right }),
       });
     });
     marks.splice(0, marks.length, ...squares);
     markChosen(marks, chosen, chosen);
     group.replaceChildren(...squares);
-    root.append(choices);
+    picture.root.append(choices);
   }
 
-  function setGrid(found) {
-    const first = !grid;
-    grid = found;
+  function drawGrid(first) {
     const { size, rows, columns, high, wide } = grid;
     const steps = (count) => [...Array(count + 1).keys()].map((i) => i * size);
     lines.set({
@@ -209,120 +223,170 @@ export function photograph({ data, width, height }, pick) {
     // Over the end of a row of patches comes the next, as in the sequence.
     const next = index + across + down * columns;
     return next >= 0 && next < patches ? next : index;
-  }, pick);
+  }, (patch) => set({ patch }));
 
-  // `scattered` holds the numbers of the patch where it is no square.
-  function update(patch, scattered) {
+  function drawRow({ scattered }, patch) {
     const { size, columns } = grid;
-    const own = new Set(scattered.map((at) => Math.floor(at / CHANNELS)));
-    const light = own.size ? DIMMED : 1;
-    if (own.size || !plain) {
+    const light = scattered.size ? DIMMED : 1;
+    if (scattered.size || !plain) {
       const pixels = blank(width, height);
       addPixels(pixels, 0, pixels.length, data, [0, 1, 2], CHANNELS, light);
-      for (const pixel of own) pixels[pixel] = MARK;
-      show(canvas, pixels, width);
+      for (const pixel of scattered) pixels[pixel] = MARK;
+      paint(canvas, pixels, width);
     }
-    plain = own.size === 0;
+    plain = scattered.size === 0;
     outline.set({
       x: (patch % columns) * size, y: Math.floor(patch / columns) * size,
     });
-    root.classList.toggle("taken-for", own.size > 0);
+    picture.root.classList.toggle("taken-for", !plain);
     chosen = patch;
     markChosen(marks, chosen, chosen);
-    return own.size;
   }
-  return { root, setGrid, update, dispose: () => clearTimeout(making) };
+  function show(found, said) {
+    const before = grid;
+    grid = found.grid;
+    if (before?.size !== grid.size) drawGrid(!before);
+    if (row !== found.row) drawRow(found.row, found.patch);
+    ({ row } = found);
+    say(said);
+  }
+  return { root, show, dispose: () => clearTimeout(making) };
 }
 
-export function enlarged({ look, pick }) {
+export function enlarged({ set, move }) {
   const canvas = html("canvas", { class: "pixels" });
   const way = edged("path", "way");
   const pixel = edged("rect", "pixel");
-  const { root, drawing, resize } = layers(
+  const picture = layers(
     "enlarged", canvas, ...way.strokes, ...pixel.strokes,
   );
+  const { root, say } = titledPanel("patch", picture.root);
+  let row;
   let grid;
-  const placed = (then) => (cell) =>
-    then(cell && grid.placeOf(...cell, 0));
-  pointable(root, () => [grid.size, grid.size], {
-    look: placed(look), pick: placed(pick),
+  pointable(picture.root, () => [grid.size, grid.size], {
+    look: (cell) => move({ under: cell && grid.placeOf(...cell, 0) }),
+    pick: (cell) => set({ place: grid.placeOf(...cell, 0) }),
   });
   pixel.set({ width: 1, height: 1 });
 
-  function setPatch(found, numbers) {
-    grid = found;
+  function drawPatch({ numbers }) {
     const { size, placeOf } = grid;
-    resize(size, size);
+    picture.resize(size, size);
     const pixels = blank(size, size);
-    for (let row = 0; row < size; row += 1) {
-      const first = [0, 1, 2].map((c) => placeOf(row, 0, c));
+    for (let line = 0; line < size; line += 1) {
+      const first = [0, 1, 2].map((c) => placeOf(line, 0, c));
       addPixels(
-        pixels, row * size, size, numbers, first, placeOf(0, 1, 0), 1,
+        pixels, line * size, size, numbers, first, placeOf(0, 1, 0), 1,
       );
     }
-    show(canvas, pixels, size);
+    paint(canvas, pixels, size);
   }
-  function update([row, column], name) {
-    const { size } = grid;
+  function show(found, said) {
+    ({ grid } = found);
+    if (row !== found.row) drawPatch(found.row);
+    ({ row } = found);
+    const [p1, p2] = grid.partsOf(found.looked);
     // From the first pixel, row by row.
-    const lines = Array.from({ length: row + 1 }, (_, y) =>
-      `0.5 ${y + 0.5}H${(y < row ? size - 1 : column) + 0.5}`);
+    const lines = Array.from({ length: p1 + 1 }, (_, y) =>
+      `0.5 ${y + 0.5}H${(y < p1 ? grid.size - 1 : p2) + 0.5}`);
     way.set({ d: `M${lines.join("L")}` });
-    pixel.set({ x: column, y: row });
-    fill(drawing, { role: "img", "aria-label": name }, []);
+    pixel.set({ x: p2, y: p1 });
+    picture.name(said.patch.label);
+    say(said);
   }
-  return { root, setPatch, update };
+  return { root, show };
 }
 
-export function patchRow({ look, pick }) {
+// Some numbers of a row around the one looked at: place, number, channel.
+export function tilesDrawn({ row: { numbers, channels }, looked }) {
+  // They stay where they are while one walks through them.
+  const first = looked - (looked % TILES);
+  return Array.from(
+    numbers.subarray(first, first + TILES),
+    (number, i) => draft("li", {
+      class: `of-${channels[first + i]}`
+        + (first + i === looked ? " looked" : ""),
+      "data-place": first + i,
+    },
+    draft("span", { class: "place", text: first + i }),
+    draft("span", { class: "number", text: number }),
+    draft("span", {
+      class: "channel", text: WORDS.initials[channels[first + i]],
+    })),
+  );
+}
+
+export function patchRow({ set, move }) {
   const canvas = html("canvas");
   const ticks = [0, 1, 2].map(() => edged("path", "tick"));
-  const { root, drawing } = layers(
+  const picture = layers(
     "strip", canvas, ...ticks.flatMap(({ strokes }) => strokes),
   );
-  drawing.setAttribute("preserveAspectRatio", "none");
-  let count = 1;
-  pointable(root, () => [1, count], {
-    look: (cell) => look(cell && cell[1]), pick: (cell) => pick(cell[1]),
+  picture.drawing.setAttribute("preserveAspectRatio", "none");
+  let last = 0;
+  const slider = range({
+    label: WORDS.place, min: 0, max: 1, value: 0,
+    format: (place) => sentence(WORDS.ofAll, { place, last }),
+    onInput: (place) => set({ place }),
+  });
+  const tiles = html("ol", { class: "numbers" });
+  const { root, say } = titledPanel("row", picture.root, slider.root, tiles);
+  let row;
+  pointable(picture.root, () => [1, last + 1], {
+    look: (cell) => move({ under: cell && cell[1] }),
+    pick: (cell) => set({ place: cell[1] }),
   });
 
-  function setNumbers(numbers, channels) {
-    count = numbers.length;
-    drawing.setAttribute("viewBox", `0 0 ${count} 1`);
+  function drawRow({ numbers, channels }) {
+    last = numbers.length - 1;
+    slider.setMax(last);
+    picture.resize(numbers.length, 1);
     paintNumbers(canvas, 1, COLOURS, ...COLOURS.map(
       (_, channel) => tinted(numbers, channels, channel),
     ));
   }
-  // Where the three numbers of a pixel stand; one of them is looked at.
-  function update(places, looked, name) {
-    ticks.forEach(({ strokes, set }, c) => {
-      set({ d: `M${places[c] + 0.5} 0V1` });
-      for (const stroke of strokes) {
-        stroke.classList.toggle("looked", places[c] === looked);
+  function show(found, said) {
+    const { grid, looked, place } = found;
+    if (row !== found.row) drawRow(found.row);
+    ({ row } = found);
+    slider.set(place);
+    // Where the three numbers of a pixel stand; one of them is looked at.
+    const [p1, p2] = grid.partsOf(looked);
+    ticks.forEach((tick, channel) => {
+      const at = grid.placeOf(p1, p2, channel);
+      tick.set({ d: `M${at + 0.5} 0V1` });
+      for (const stroke of tick.strokes) {
+        stroke.classList.toggle("looked", at === looked);
       }
     });
-    fill(drawing, { role: "img", "aria-label": name }, []);
+    renew(tiles, tilesDrawn(found));
+    picture.name(said.row.label);
+    say(said);
   }
-  return { root, setNumbers, update };
+  return { root, show };
 }
 
-export function allRows(pick) {
+export function allRows({ set }) {
   const canvas = html("canvas");
   const line = edged("rect", "line");
-  const { root, drawing } = layers("sheet", canvas, ...line.strokes);
-  drawing.setAttribute("preserveAspectRatio", "none");
-  let rows = 1;
-  pointable(root, () => [rows, 1], { pick: ([row]) => pick(row) });
+  const picture = layers("sheet", canvas, ...line.strokes);
+  const { root, say } = titledPanel("all", picture.root);
+  picture.drawing.setAttribute("preserveAspectRatio", "none");
+  let grid;
+  pointable(picture.root, () => [grid.patches, 1], {
+    pick: ([patch]) => set({ patch }),
+  });
   line.set({ width: 1, height: 1 });
 
-  function setNumbers(count, numbers) {
-    rows = count;
-    drawing.setAttribute("viewBox", `0 0 1 ${rows}`);
-    paintNumbers(canvas, rows, [GREY], numbers);
+  function show(found, said) {
+    if (grid !== found.grid) {
+      ({ grid } = found);
+      picture.resize(1, grid.patches);
+      paintNumbers(canvas, grid.patches, [GREY], grid.numbers);
+    }
+    line.set({ y: found.patch });
+    picture.name(said.all.label);
+    say(said);
   }
-  function update(patch, name) {
-    line.set({ y: patch });
-    fill(drawing, { role: "img", "aria-label": name }, []);
-  }
-  return { root, setNumbers, update };
+  return { root, show };
 }

@@ -1,7 +1,7 @@
 // The pictures of the explorer PositionalEncoding. The table and the curves
 // under it share one axis of positions.
 
-import { draft, fill, html, renew, svg } from "./core/dom.js";
+import { draft, fill, html, put, renew, svg } from "./core/dom.js";
 import { sentence, tidy } from "./core/texts.js";
 import WORDS from "./positional_encoding.words.json" with { type: "json" };
 import { RESCALED_TO, pairsToShow } from "./positional_encoding_maths.js";
@@ -13,6 +13,8 @@ const TABLE_HEIGHT = 256;
 const CURVES_TOP = TABLE_TOP + TABLE_HEIGHT + 34;
 const CURVES_HEIGHT = 172;
 const AXIS = 38;
+const OFFSET_HEIGHT = 150;
+export const OFFSETS_HEIGHT = OFFSET_HEIGHT + AXIS + 4;
 const TAG = 11;
 const SLOP = 6;
 // In front of a background of either theme; the nearer to 0 a value is, the
@@ -124,6 +126,40 @@ function marker(name, x, cell, tagAt) {
   );
 }
 
+const cellOf = (length, width) => (width - RIGHT - LEFT) / length;
+
+// What stands on the table and under it.
+export function stagePicture({ table, values, p, q }, width) {
+  const { length, dModel } = table;
+  const end = width - RIGHT;
+  const cell = cellOf(length, width);
+  const place = (position) => LEFT + cell * (position + 0.5);
+  const foot = CURVES_TOP + CURVES_HEIGHT;
+  const axis = productAxis(table, CURVES_TOP, CURVES_HEIGHT);
+  const points = (products) =>
+    Array.from(products, (product, x) => [place(x), axis.y(product)]);
+  const curve = (kind, products) =>
+    draft("path", { class: kind, d: pathOf(points(products)) });
+  const middle = TABLE_TOP + TABLE_HEIGHT / 2;
+  const tags = tagPlaces([place(p), place(q)], width);
+  return [
+    text(LEFT - 6, TABLE_TOP + 10, "end", 0),
+    text(LEFT - 6, TABLE_TOP + TABLE_HEIGHT, "end", dModel - 1),
+    draft("text", {
+      "text-anchor": "middle", text: WORDS.component,
+      transform: `translate(${LEFT - 12} ${middle}) rotate(-90)`,
+    }),
+    text(LEFT, CURVES_TOP - 8, "start", WORDS.curvesTitle, "title"),
+    ...axis.draw(LEFT, end),
+    curve("squared-norms", table.norms.map((norm) => norm ** 2)),
+    curve("curve of-q", values.otherSimilarity),
+    curve("curve of-p", values.similarity),
+    ...positionAxis(LEFT, foot, WORDS.places, length - 1, place, end),
+    marker("q", place(q), cell, tags[1]),
+    marker("p", place(p), cell, tags[0]),
+  ];
+}
+
 // The table with the curves under it. `onDrag(trait, position)` is called
 // while the reader drags the marker that was nearest.
 export function stage(onDrag) {
@@ -140,8 +176,9 @@ export function stage(onDrag) {
   function positionAt(event) {
     const { left, width } = picture.getBoundingClientRect();
     const x = (event.clientX - left) * picture.clientWidth / width;
-    const at = Math.floor((x - LEFT) / shown.cell);
-    return Math.max(0, Math.min(shown.length - 1, at));
+    const { length } = shown.table;
+    const at = Math.floor((x - LEFT) / cellOf(length, shown.width));
+    return Math.max(0, Math.min(length - 1, at));
   }
   // A finger may be about to scroll the page: it has to tap or to move
   // sideways first.
@@ -171,87 +208,48 @@ export function stage(onDrag) {
   });
   picture.addEventListener("pointercancel", () => (grip = null));
 
-  function show(width, table, values, p, q) {
-    const { length, dModel, rows } = table;
-    const end = width - RIGHT;
-    const cell = (end - LEFT) / length;
-    shown = { length, cell, p, q };
-    if (painted !== table) paint(canvas, rows);
+  function show(found, width) {
+    const { table } = found;
+    shown = { ...found, width };
+    if (painted !== table) paint(canvas, table.rows);
     painted = table;
-    fill(canvas, {
-      style: `left: ${LEFT}px; top: ${TABLE_TOP}px; width: ${end - LEFT}px; `
-        + `height: ${TABLE_HEIGHT}px`,
-    }, []);
-    const place = (position) => LEFT + cell * (position + 0.5);
-    const foot = CURVES_TOP + CURVES_HEIGHT;
-    const axis = productAxis(table, CURVES_TOP, CURVES_HEIGHT);
-    const points = (products) =>
-      Array.from(products, (product, x) => [place(x), axis.y(product)]);
-    const curve = (kind, products) =>
-      draft("path", { class: kind, d: pathOf(points(products)) });
-    const middle = TABLE_TOP + TABLE_HEIGHT / 2;
-    const tags = tagPlaces([place(p), place(q)], width);
-    picture.setAttribute("width", width);
-    renew(picture, [
-      text(LEFT - 6, TABLE_TOP + 10, "end", 0),
-      text(LEFT - 6, TABLE_TOP + TABLE_HEIGHT, "end", dModel - 1),
-      draft("text", {
-        "text-anchor": "middle", text: WORDS.component,
-        transform: `translate(${LEFT - 12} ${middle}) rotate(-90)`,
-      }),
-      text(LEFT, CURVES_TOP - 8, "start", WORDS.curvesTitle, "title"),
-      ...axis.draw(LEFT, end),
-      curve("squared-norms", table.norms.map((norm) => norm ** 2)),
-      curve("curve of-q", values.otherSimilarity),
-      curve("curve of-p", values.similarity),
-      ...positionAxis(LEFT, foot, WORDS.places, length - 1, place, end),
-      marker("q", place(q), cell, tags[1]),
-      marker("p", place(p), cell, tags[0]),
-    ]);
+    put(canvas, "style", `left: ${LEFT}px; top: ${TABLE_TOP}px; `
+      + `width: ${width - RIGHT - LEFT}px; height: ${TABLE_HEIGHT}px`);
+    put(picture, "width", String(width));
+    renew(picture, stagePicture(found, width));
   }
   return { root, show };
 }
 
-const OFFSET_HEIGHT = 150;
-
 // The dot product over the offset: of all pairs of positions, of the pairs
 // that p is in, and of those that q is in.
-export function offsetChart() {
-  const picture = svg("svg", {
-    role: "img", "aria-label": WORDS.offsetTitle,
-    height: OFFSET_HEIGHT + AXIS + 4,
+export function offsetsPicture({ table, values, p, q }, width) {
+  const { length, smallest, largest, paper } = table;
+  const end = width - RIGHT;
+  const place = (offset) => LEFT + ((end - LEFT) * offset) / (length - 1);
+  const axis = productAxis(table, 4, OFFSET_HEIGHT);
+  const points = (products) =>
+    Array.from(products, (product, x) => [place(x), axis.y(product)]);
+  const band = pathOf([...points(smallest), ...points(largest).reverse()]);
+  // To the left of its position and to the right, over the same offsets.
+  const folded = (kind, products, own) => draft("path", {
+    class: `thread ${kind}`,
+    d: pathOf(points(products.slice(own)))
+      + pathOf(points(products.slice(0, own + 1).reverse())),
   });
-
-  function show(width, table, values, p, q) {
-    const { length, smallest, largest, paper } = table;
-    const end = width - RIGHT;
-    const place = (offset) => LEFT + ((end - LEFT) * offset) / (length - 1);
-    const axis = productAxis(table, 4, OFFSET_HEIGHT);
-    const points = (products) =>
-      Array.from(products, (product, x) => [place(x), axis.y(product)]);
-    const band = pathOf([...points(smallest), ...points(largest).reverse()]);
-    // To the left of its position and to the right, over the same offsets.
-    const folded = (kind, products, own) => draft("path", {
-      class: `thread ${kind}`,
-      d: pathOf(points(products.slice(own)))
-        + pathOf(points(products.slice(0, own + 1).reverse())),
-    });
-    const [x, y] = [place(Math.abs(q - p)), axis.y(values.dotProduct)];
-    picture.setAttribute("width", width);
-    renew(picture, [
-      ...axis.draw(LEFT, end),
-      draft("path", { class: "band", d: `${band}z` }),
-      folded("of-q", values.otherSimilarity, q),
-      folded("of-p", values.similarity, p),
-      draft("path", { class: "paper", d: pathOf(points(paper)) }),
-      ...positionAxis(
-        LEFT, OFFSET_HEIGHT + 4, WORDS.offset, length - 1, place, end,
-      ),
-      draft("path", { class: "drop", d: `M${x} ${y}V${OFFSET_HEIGHT + 4}` }),
-      draft("circle", { class: "here", cx: x, cy: y, r: 6 }),
-    ]);
-  }
-  return { root: picture, show };
+  const [x, y] = [place(Math.abs(q - p)), axis.y(values.dotProduct)];
+  return [
+    ...axis.draw(LEFT, end),
+    draft("path", { class: "band", d: `${band}z` }),
+    folded("of-q", values.otherSimilarity, q),
+    folded("of-p", values.similarity, p),
+    draft("path", { class: "paper", d: pathOf(points(paper)) }),
+    ...positionAxis(
+      LEFT, OFFSET_HEIGHT + 4, WORDS.offset, length - 1, place, end,
+    ),
+    draft("path", { class: "drop", d: `M${x} ${y}V${OFFSET_HEIGHT + 4}` }),
+    draft("circle", { class: "here", cx: x, cy: y, r: 6 }),
+  ];
 }
 
 const RADIUS = 42;
@@ -289,11 +287,7 @@ function clock(pair, table, p, q) {
   );
 }
 
-export function clocks() {
-  const root = html("div", { class: "clocks" });
-  function show(table, p, q) {
-    renew(root, pairsToShow(table.dModel, 8)
-      .map((pair) => clock(pair, table, p, q)));
-  }
-  return { root, show };
+export function clocks({ table, p, q }) {
+  return pairsToShow(table.dModel, 8)
+    .map((pair) => clock(pair, table, p, q));
 }

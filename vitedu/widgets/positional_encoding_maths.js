@@ -93,3 +93,20 @@ export function pairsToShow(dModel, most) {
   return Array.from({ length: count }, (_, i) =>
     Math.round((i * (pairs - 1)) / Math.max(1, count - 1)));
 }
+
+// Where p and q (`position` and `other`) are once the reader has moved one of
+// them: if they move together, only as far as both stay inside.
+export const movesTo = (name) => (value, settings) => {
+  if (!settings.together) return { [name]: value };
+  const { position: p, other: q, length } = settings;
+  const step = Math.max(-Math.min(p, q), Math.min(
+    length - 1 - Math.max(p, q), value - settings[name],
+  ));
+  return { position: p + step, other: q + step };
+};
+
+// A shorter table takes them along.
+export function withLength(length, { position, other }) {
+  const inside = (at) => Math.min(at, length - 1);
+  return { length, position: inside(position), other: inside(other) };
+}

@@ -2,6 +2,7 @@
 
 import { draft } from "./core/dom.js";
 import { sentence } from "./core/texts.js";
+import WORDS from "./ring.words.json" with { type: "json" };
 
 // A bit of colour for each process whose gradient is in a number.
 function ownersStrip(whose, count) {
@@ -13,17 +14,17 @@ function ownersStrip(whose, count) {
 
 const signed = (number) => String(number).replace("-", "−");
 
-export function ringRows({ held, last }, words) {
+export function ringRows({ ring: { held, last } }) {
   const count = held.length;
   const all = (1 << count) - 1;
   return [
     draft("tr", {}, draft("td", {}), ...held.map((_, place) =>
-      draft("th", { scope: "col", text: sentence(words.chunk, { place }) }))),
+      draft("th", { scope: "col", text: sentence(WORDS.chunk, { place }) }))),
     ...held.map((row, rank) => {
       const before = (rank + count - 1) % count;
       return draft("tr", {},
         draft("th", { scope: "row", class: `rank rank-${rank}`,
-          text: sentence(words.process, { rank }) }),
+          text: sentence(WORDS.process, { rank }) }),
         ...row.map(({ number, whose }, place) => draft("td", {
           class: ["chunk", whose === all ? "whole" : "",
             last[rank] === place ? "sent" : "",
@@ -36,10 +37,10 @@ export function ringRows({ held, last }, words) {
 
 // A line for each process, with what it has sent so far, in gradients. Both
 // ways have the same scale, up to `most`.
-export function sentRows(shares, most, limit, words) {
+export function sentRows(shares, { most, limit }) {
   return shares.map((share, rank) => draft("li", {},
     draft("span", { class: `rank rank-${rank}`,
-      text: sentence(words.process, { rank }) }),
+      text: sentence(WORDS.process, { rank }) }),
     draft("svg", { class: "track", viewBox: "0 0 100 10",
       preserveAspectRatio: "none", "aria-hidden": "true" },
     draft("rect", { class: "paper", width: 100, height: 10 }),
@@ -52,12 +53,12 @@ export function sentRows(shares, most, limit, words) {
 
 export const tidyShare = (share) => String(Number(share.toFixed(2)));
 
-export function collectRows({ held, last }, words) {
+export function collectRows({ collect: { held, last } }) {
   const count = held.length;
   const all = (1 << count) - 1;
   return held.map(({ numbers, whose }, rank) => draft("tr", {},
     draft("th", { scope: "row", class: `rank rank-${rank}`,
-      text: sentence(words.process, { rank }) }),
+      text: sentence(WORDS.process, { rank }) }),
     draft("td", { class: ["chunk", whose === all ? "whole" : "",
       last?.[0] === rank ? "sent" : "", last?.[1] === rank ? "got" : ""]
       .filter(Boolean).join(" ") },

@@ -85,13 +85,13 @@ export default defineExplorer("softmax-scaling", {
   starts: STARTS,
   compute, say,
   pictures: {
-    scores: { height: 100, draw: scoresChart },
-    weights: { height: 100, draw: weightsChart },
+    scores: { height: 120, draw: scoresChart },
+    weights: { height: 120, draw: weightsChart },
     entropy: { height: 62, draw: entropyChart },
-    gradient: { height: 102, draw: gradientChart },
+    gradient: { height: 120, draw: gradientChart },
   },
   parts: { newDraw, compared },
   layout: ["starts", ["head_dim", "num_keys", "scale", "temperature",
-    "newDraw"], "compared", { beside: ["scores", "weights", "entropy",
-    "gradient"] }, "reading"],
+    "newDraw"], "compared", { beside: ["scores", "weights"] }, "reading",
+    { title: WORDS.more, more: [{ beside: ["entropy", "gradient"] }] }],
 });

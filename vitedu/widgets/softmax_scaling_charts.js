@@ -10,11 +10,15 @@ import { DEAD_BELOW } from "./softmax_scaling_maths.js";
 const LEFT = 34;
 const RIGHT = 12;
 
-function axis(width, y, ticks, place) {
+// `text` says of what the axis is, and with which scale.
+function axis(width, y, ticks, place, text) {
   const line = draft("path", {
     class: "axis", d: `M${LEFT} ${y}H${width - RIGHT}`,
   });
-  return [line, ...ticks.flatMap(([value, text]) => {
+  const below = draft("text", {
+    x: (LEFT + width - RIGHT) / 2, y: y + 35, "text-anchor": "middle", text,
+  });
+  return [line, below, ...ticks.flatMap(([value, text]) => {
     const x = place(value);
     return [
       draft("path", { class: "axis", d: `M${x} ${y}v5` }),
@@ -53,28 +57,32 @@ export function scoresChart({ values, rooted }, width) {
     draft("path", {
       class: "spread", d: `M${place(-scoreStd)} 10H${place(scoreStd)}`,
     }),
-    ...axis(width, 80, ticks, place),
+    ...axis(width, 80, ticks, place, WORDS.pictures.scores.axis),
   ];
 }
+
+// Where bars of weights stand; above them is a line of words.
+const BASE = 112;
 
 // The root keeps the small weights of many keys apart from zero.
 export function weightsChart({ values: { weights }, rooted }, width) {
   const step = (width - LEFT - RIGHT) / weights.length;
   const bar = step * (weights.length > 64 ? 1 : 0.8);
-  const y = (weight) => 92 - 80 * Math.sqrt(weight);
+  const y = (weight) => BASE - 80 * Math.sqrt(weight);
   const bars = (some) => Array.from(some, (weight, j) =>
-    `M${LEFT + j * step} 92V${y(weight)}h${bar}V92z`).join("");
+    `M${LEFT + j * step} ${BASE}V${y(weight)}h${bar}V${BASE}z`).join("");
   const alike = y(1 / weights.length);
   return [
     draft("path", { class: "compared", d: bars(rooted?.weights ?? []) }),
     draft("path", { class: "bars", d: bars(weights) }),
     draft("path", { class: "theory", d: `M${LEFT} ${alike}H${width - RIGHT}` }),
     draft("path", {
-      class: "axis", d: `M${LEFT} 12V92H${width - RIGHT}`, fill: "none",
+      class: "axis", d: `M${LEFT} ${y(1)}V${BASE}H${width - RIGHT}`, fill: "none",
     }),
     ...[0, 0.1, 0.5, 1].map((weight) => draft("text", {
       x: LEFT - 6, y: y(weight) + 4, "text-anchor": "end", text: weight,
     })),
+    draft("text", { x: 0, y: 12, text: WORDS.pictures.weights.axis }),
   ];
 }
 
@@ -134,6 +142,6 @@ export function gradientChart({ values, rooted }, width) {
     }),
     ...mark(gradP10, WORDS.pictures.gradient.tenth, "end", -4),
     ...mark(gradMedian, WORDS.pictures.gradient.median, "start", 4),
-    ...axis(width, 80, ticks, place),
+    ...axis(width, 80, ticks, place, WORDS.pictures.gradient.axis),
   ];
 }

@@ -2,166 +2,172 @@
 
 import { decodeArray, inRows } from "./core/arrays.js";
 import {
-  button, noted, panel, range, settingButtons, titled,
+  button, noted, panel, settingButtons, titled,
 } from "./core/controls.js";
 import { html, put, renew, write } from "./core/dom.js";
-import { explorer, followTraits, setTraits } from "./core/frame.js";
+import { defineExplorer, slider } from "./core/explorer.js";
 import { whileSeen } from "./core/frames.js";
 import { sentence } from "./core/texts.js";
-import { makeTools } from "./core/tools.js";
 import { digitTiles } from "./digit_tiles.js";
 import WORDS from "./training.words.json" with { type: "json" };
 import { makeHistory, worstEpoch } from "./training_maths.js";
-import { answerStrip, epochLines, largeDigit } from "./training_pictures.js";
+import {
+  answerStrip, epochLines, largeDigit, linesHeight,
+} from "./training_pictures.js";
 
-// A tour of whatever training it is: its numbers are looked up. Of each step,
-// its network, its epoch and whether it chooses a misread digit.
-const TOUR = [
-  { network: 0, epoch: () => 1 },
-  { network: 0, epoch: ({ epochs }) => Math.min(3, epochs) },
-  { network: 0, epoch: (history) => worstEpoch(history, 0) },
-  { network: 0, epoch: ({ epochs }) => epochs, misread: true },
-  { network: 1, epoch: ({ epochs }) => Math.min(3, epochs) },
-];
-
-const TRAITS = ["network", "epoch", "image"];
 const SECONDS = 0.35; // of an epoch that plays
 
-function tourOf(history, names) {
-  const { epochs, count } = history;
-  return TOUR.filter(({ network }) => network < names.length)
-    .map(({ network, epoch: epochOf, misread }, step) => {
-      const epoch = epochOf(history);
-      const image = misread ? history.nextMisread(network, epoch, -1) : 0;
-      return [sentence(WORDS.tour[step], {
-        epoch, epochs, count, name: names[network],
-        wrong: history.misread(network, epoch).length,
-        ...history.changes(network, epoch),
-      }), { network, epoch, image: image ?? 0 }];
-    });
+export function read(model) {
+  const [images, labels, answers] = ["images", "labels", "answers"].map(
+    (name) => decodeArray(model.get(name)));
+  return {
+    history: makeHistory(answers, labels.data), names: model.get("names"),
+    inks: inRows(images.data, 64),
+  };
 }
 
-function render({ model, el }) {
-  const frame = explorer(el, "training", WORDS.label);
-  const labels = decodeArray(model.get("labels")).data;
-  const history = makeHistory(decodeArray(model.get("answers")), labels);
+export function compute({ network, epoch, image }, { history, names, inks }) {
+  const [answers, wrong] = [
+    history.answers(network, image), history.misread(network, epoch),
+  ];
+  const said = answers[epoch - 1];
+  return {
+    history, names, network, epoch, image, answers, wrong, said,
+    label: history.labels[image], ink: inks[image],
+    published: { network, epoch, image, said, misread: wrong },
+  };
+}
+
+export function say({ history, names, network, epoch, answers, wrong, said, label }) {
   const { epochs, count } = history;
-  const names = model.get("names");
-  const tools = makeTools(frame, model, { tour: tourOf(history, names) });
-  const pictures = inRows(decodeArray(model.get("images")).data, 64);
-  const every = Array.from({ length: epochs }, (_, at) => at + 1);
-  const misread = names.map((_, network) =>
-    every.map((epoch) => history.misread(network, epoch).length));
-  const set = (traits) => setTraits(model, traits);
+  const name = names[network];
+  const others = names.filter((_, at) => at !== network).join(", ");
+  const told = {
+    name, epoch, epochs, count, wrong: wrong.length, label, said,
+    right: (100 * (1 - wrong.length / count)).toFixed(1),
+    answers: answers.join(" "),
+    lines: `${WORDS.pictures.lines.title}, ${name}: ${
+      history.counts[network].join(" ")}`,
+    others: others && sentence(WORDS.others, { names: others }),
+    title: sentence(WORDS.history.title, { label }),
+    ...history.changes(network, epoch),
+  };
+  const reading = [
+    WORDS.misreads, epoch === 1 ? WORDS.first : WORDS.changed,
+    said === label ? WORDS.known : WORDS.mistaken,
+  ].map((words) => sentence(words, told)).join(" ");
+  return { ...told, reading };
+}
 
-  const networks = settingButtons(model, WORDS.networks,
+// A tour of whatever training it is: which epoch its steps mean is looked up.
+const EPOCHS = {
+  first: () => 1, third: ({ epochs }) => Math.min(3, epochs),
+  worst: (history) => worstEpoch(history, 0), last: ({ epochs }) => epochs,
+};
+
+export function tour(steps, { history, names }) {
+  return steps.filter(([, { network }]) => network < names.length).map(
+    ([words, { network, epoch: name, misread }, part]) => {
+      const epoch = EPOCHS[name](history);
+      const image = misread && history.nextMisread(network, epoch, -1);
+      return [words, { network, epoch, image: image ?? 0 }, part];
+    },
+  );
+}
+
+// There is nothing to choose from where there is one network.
+function networks({ model, given: { names } }) {
+  const made = settingButtons(model, WORDS.networks,
     Object.fromEntries(names.map((name, network) => [name, { network }])));
-  const epochSlider = range({
-    label: WORDS.epoch, min: 1, max: epochs, value: model.get("epoch"),
-    format: (at) => sentence(WORDS.of, { at, count: epochs }),
-    onInput: (epoch) => set({ epoch }),
-  });
-  const imageSlider = range({
-    label: WORDS.image, min: 1, max: count, value: model.get("image") + 1,
-    format: (at) => sentence(WORDS.of, { at, count }),
-    onInput: (at) => set({ image: at - 1 }),
-  });
-  const next = button(WORDS.next, () => set({
-    image: history.nextMisread(...TRAITS.map((name) => model.get(name))),
-  }));
-  const tiles = digitTiles(pictures, (image) => set({ image }));
-  const [lines, large, strip] = ["lines", "large", "answers"].map((name) =>
-    html("div", { class: name, role: "img" }));
-  const [historyTitle, linesNote] = [titled(""), noted("")];
+  return { root: names.length > 1 ? made.root : "", show: made.update };
+}
 
+function play({ model, set, given: { history: { epochs } }, frame }) {
   let due = 0; // the epoch that is played; 0 while none is
   let waited = 0;
-  const motion = whileSeen(frame.root, (seconds) => {
-    stopIfMoved();
+  const motion = whileSeen(frame, (seconds) => {
+    show();
     waited += seconds;
     if (!due || waited < SECONDS) return;
     const epoch = due + 1;
-    play(epoch < epochs ? epoch : 0);
+    run(epoch < epochs ? epoch : 0);
     set({ epoch });
   });
-  const player = button(WORDS.play, () => {
+  const root = button(WORDS.play, () => {
     if (due) {
-      play(0);
+      run(0);
       return;
     }
     const start = model.get("epoch") % epochs || 1;
-    play(epochs > 1 ? start : 0);
+    run(epochs > 1 ? start : 0);
     set({ epoch: start });
   });
-  function play(epoch) {
+  function run(epoch) {
     [due, waited] = [epoch, 0];
     motion.run(due > 0);
-    write(player, due ? WORDS.stop : WORDS.play);
+    write(root, due ? WORDS.stop : WORDS.play);
   }
-
-  // By the reader, by the tour, in another view.
-  function stopIfMoved() {
-    if (due && model.get("epoch") !== due) play(0);
+  // Stops where it was moved: by the reader, by the tour, in another view.
+  function show() {
+    if (due && model.get("epoch") !== due) run(0);
   }
-
-  function update({ speak = true } = {}) {
-    const [network, epoch, image] = TRAITS.map((name) => model.get(name));
-    stopIfMoved();
-    const wrong = misread[network][epoch - 1];
-    const [label, said] = [labels[image], history.said(network, epoch, image)];
-    const answers = every.map((one) => history.said(network, one, image));
-    networks.update();
-    epochSlider.set(epoch);
-    imageSlider.set(image + 1);
-    next.disabled = wrong === 0;
-    tiles.update(history.states(network, epoch), image,
-      sentence(WORDS.tilesLabel, { count, wrong }));
-    renew(lines, [epochLines(misread, names, network, epoch, WORDS.across)]);
-    put(lines, "aria-label",
-      `${WORDS.curves}, ${names[network]}: ${misread[network].join(" ")}`);
-    write(linesNote, sentence(WORDS.others, { names: names.filter((_, i) =>
-      i !== network).join(", ") }));
-    renew(large, [largeDigit(pictures[image])]);
-    put(large, "aria-label", String(label));
-    const title = sentence(WORDS.history, { label });
-    write(historyTitle, title);
-    put(strip, "aria-label", sentence(WORDS.strip,
-      { title, answers: answers.join(" ") }));
-    renew(strip, answerStrip(answers, label, epoch));
-    frame.read([
-      sentence(WORDS.reading, {
-        name: names[network], epoch, wrong, count,
-        right: (100 * (1 - wrong / count)).toFixed(1),
-      }),
-      sentence(epoch === 1 ? WORDS.first : WORDS.changed,
-        history.changes(network, epoch)),
-      sentence(said === label ? WORDS.known : WORDS.mistaken,
-        { label, said }),
-    ].join(" "), { speak: speak && !due });
-    frame.publish({
-      network, epoch, image, said, misread: history.misread(network, epoch),
-    });
-  }
-
-  frame.root.append(
-    ...(names.length > 1 ? [networks.root] : []),
-    html("div", { class: "beside" }, epochSlider.root, player),
-    html("div", { class: "panels" },
-      html("div", {},
-        panel("of-tiles", titled(sentence(WORDS.tiles, { count })),
-          noted(WORDS.tilesNote), tiles.root),
-        html("div", { class: "beside" }, imageSlider.root, next)),
-      html("div", {},
-        panel("of-lines", titled(WORDS.curves),
-          ...(names.length > 1 ? [linesNote] : []), lines),
-        panel("of-history", historyTitle,
-          html("div", { class: "history" }, large, strip)))),
-    ...frame.reading, ...tools.foot,
-  );
-  update({ speak: false });
-  return followTraits(
-    model, TRAITS, update, motion.dispose, tools.dispose, frame.dispose,
-  );
+  return { root, show, quiet: () => due > 0, dispose: motion.dispose };
 }
 
-export default { render };
+function tiles({ set, given: { history, inks } }) {
+  const { title, note, label } = WORDS.tiles;
+  const made = digitTiles(inks, (image) => set({ image }));
+  return {
+    root: panel("of-tiles", titled(sentence(title, history)), noted(note),
+      made.root),
+    show: ({ network, epoch, image }, said) => made.update(
+      history.states(network, epoch), image, sentence(label, said)),
+  };
+}
+
+function next({ set, given: { history } }) {
+  let now;
+  const root = button(WORDS.next, () => set({
+    image: history.nextMisread(now.network, now.epoch, now.image),
+  }));
+  function show(found) {
+    now = found;
+    root.disabled = found.wrong.length === 0;
+  }
+  return { root, show };
+}
+
+function history() {
+  const [large, strip] = ["large", "answers"].map((name) =>
+    html("div", { class: name, role: "img" }));
+  const title = titled("");
+  function show({ ink, answers, label, epoch }, said) {
+    write(title, said.title);
+    renew(large, [largeDigit(ink)]);
+    put(large, "aria-label", String(label));
+    put(strip, "aria-label", sentence(WORDS.history.label, said));
+    renew(strip, answerStrip(answers, label, epoch));
+  }
+  return { show, root: panel("of-history", title,
+    html("div", { class: "history" }, large, strip)) };
+}
+
+// "1 of 7", also of what counts from 0.
+const counted = (knows) => slider({
+  format: (value) => sentence(WORDS.of, {
+    at: value + 1 - knows.facts.low,
+    count: knows.facts.high + 1 - knows.facts.low,
+  }),
+})(knows);
+
+export default defineExplorer("training", {
+  words: WORDS,
+  controls: { epoch: counted, image: counted },
+  read, compute, say, tour,
+  pictures: { lines: { height: linesHeight, draw: epochLines } },
+  parts: { networks, play, tiles, next, history },
+  layout: ["networks", ["epoch", "play"], { beside: [
+    { box: "column", rows: ["tiles", ["image", "next"]] },
+    { box: "column", rows: ["lines", "history"] },
+  ] }, "reading"],
+});

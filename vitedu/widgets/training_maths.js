@@ -3,7 +3,8 @@
 // For how many epochs a digit that is read right again stays a little red.
 const FADES = 3;
 
-export function makeHistory({ data, shape: [networks, epochs, count] }, labels) {
+export function makeHistory({ data, shape }, labels) {
+  const [networks, epochs, count] = shape;
   const places = Array.from({ length: count }, (_, image) => image);
   const said = (network, epoch, image) =>
     data[(network * epochs + epoch - 1) * count + image];
@@ -32,8 +33,14 @@ export function makeHistory({ data, shape: [networks, epochs, count] }, labels) 
     const wrong = misread(network, epoch);
     return wrong.find((place) => place > image) ?? wrong[0];
   }
+  const every = Array.from({ length: epochs }, (_, at) => at + 1);
   return {
-    networks, epochs, count, said, misread, changes, nextMisread,
+    networks, epochs, count, labels, misread, changes, nextMisread,
+    // How many are misread, (network, epoch).
+    counts: Array.from({ length: networks }, (_, network) =>
+      every.map((epoch) => misread(network, epoch).length)),
+    answers: (network, image) =>
+      every.map((epoch) => said(network, epoch, image)),
     states: (network, epoch) =>
       places.map((image) => stateOf(network, epoch, image)),
   };

@@ -88,5 +88,5 @@ export function percent(probability) {
   if (probability > 0.999) return TRANSLATION.nearlyAll;
   if (probability < 0.001) return TRANSLATION.nearlyNothing;
   const digits = probability > 0.985 || probability < 0.1 ? 1 : 0;
-  return `${(100 * probability).toFixed(digits)} %`;
+  return `${(100 * probability).toFixed(digits)}%`;
 }

@@ -13,6 +13,7 @@ PARTS = (
     "deeper",
     "embeds",
     "execution",
+    "exercises",
     "explorer_links",
     "figures",
     "formulas",

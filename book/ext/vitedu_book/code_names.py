@@ -1,8 +1,7 @@
 """Folded code is one quiet line that names what is inside.
 
 A cell says it: `"mystnb": {"code_prompt_show": "Train two models"}`. Others
-are called "Code", those of the exercises "The solution's code". How many
-lines there are is counted here.
+are called "Code". How many lines there are is counted here.
 """
 
 import re
@@ -12,8 +11,7 @@ from sphinx.application import Sphinx
 
 from .written import CELL, SOURCE, change_text, parts
 
-UNNAMED, SOLUTION = "Code", "The solution's code"
-_SOLVES = re.compile(r"^check\.\w+\.must_accept\(", re.MULTILINE)
+UNNAMED = "Code"
 COUNTED = re.compile(r",? \d+ lines?$")
 # MyST-NB's line is a box with two titles, one of which its style sheet hides.
 _LINE = re.compile(
@@ -42,7 +40,7 @@ def name(app: Sphinx, doctree: nodes.document) -> None:
         )
         said = cell["prompt_show"]
         if "{type}" in said:
-            said = SOLUTION if _SOLVES.search(code) else UNNAMED
+            said = UNNAMED
         cell["prompt_show"] = f"{COUNTED.sub('', said)}, {_lines(code)}"
 
 

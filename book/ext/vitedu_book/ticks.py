@@ -189,7 +189,7 @@ def shows(text: str, value: float) -> bool:
     """Tell whether the first number of a text is this value, rounded.
 
     Args:
-        text: Such as "24 %", "1,234", "8.9e-16" or "two of the three".
+        text: Such as "24%", "1,234", "8.9e-16" or "two of the three".
         value: What it should be at the decimals that are written.
     """
     found = NUMBER.search(text)

@@ -42,13 +42,12 @@ def _make_wavelength() -> NumberExercise:
         "2.1",
         "wavelength",
         hints=(
-            "By which angle does the hand of this pair turn from one "
-            "position to the next?",
-            "First the frequency of the pair: 1 divided by a power of "
-            "10,000. Then the number of steps that make a full turn of "
-            "`2pi`.",
-            "The exponent is `2i / d_model`, with `i = 2` and `d_model = "
-            "8`. Divide the full turn by the frequency that comes out.",
+            "By what angle does the hand of this pair turn from one position "
+            "to the next?",
+            "First find the frequency of the pair: 1 divided by a power of "
+            "10,000. Then find how many steps make a full turn of `2pi`.",
+            "The exponent is `2i / d_model`, with `i = 2` and `d_model = 8`. "
+            "Divide the full turn by the resulting frequency.",
         ),
         right=100 * turn,
         why="the frequency is 1 / 10000 ** (4 / 8) = 1 / 100, and a full turn "
@@ -59,7 +58,7 @@ def _make_wavelength() -> NumberExercise:
             10 * turn: "that is pair 1. Pairs are counted from 0, and the "
             "exponent is 2i / d_model, not i / d_model.",
             1000 * turn: "that is pair 3, the last one.",
-            _BASE * turn: "that would be the exponent 1; pair 2 has 4 / 8.",
+            _BASE * turn: "that would be an exponent of 1; pair 2 has 4 / 8.",
             turn: "that is pair 0, the fastest.",
             0.01: "that is the frequency, the angle of one step. How many "
             "steps make a full turn?",
@@ -96,25 +95,25 @@ def _make_move() -> FunctionExercise:
         return rows + _rows([steps], rows.shape[1])
 
     wrong = {
-        "you turn the hands backwards: these are the rows that many "
-        "positions before.": variant(sign=-1),
+        "you turn the hands backwards: these are the rows that many positions "
+        "earlier.": variant(sign=-1),
         "the exponent of a frequency is 2i / d_model; you left out the 2.": (
             variant(exponent=1)
         ),
-        "you turn every pair by the same angle; each has a frequency of its "
-        "own.": variant(exponent=0),
+        "you turn every pair by the same angle; each has its own "
+        "frequency.": variant(exponent=0),
         "you multiply by the wavelength; a slow hand turns less, so divide "
         "by 10000 ** (2i / d_model).": variant(invert=True),
-        "sine and cosine of a pair stand side by side, in columns 2i and "
-        "2i + 1; you split the row into two halves.": variant(halves=True),
+        "the sine and cosine of a pair are side by side, in columns 2i and 2i "
+        "+ 1; you split the row into two halves.": variant(halves=True),
         "you add the row of `steps`; angles add up, their sines do not.": (
             rows_added
         ),
         "you add `steps` to the numbers; it is the angles that grow.": (
             lambda rows, steps: rows + steps
         ),
-        "you push rows down the table; the rows need not be neighbours. "
-        "Turn each one.": lambda rows, steps: rows.roll(-steps, 0),
+        "you shift rows down the table; the rows need not be neighbours. Turn "
+        "each one.": lambda rows, steps: rows.roll(-steps, 0),
         "nothing has moved.": lambda rows, steps: rows,
     }
     # Few steps: also angles in single precision are exact enough then.
@@ -127,8 +126,8 @@ def _make_move() -> FunctionExercise:
         "2.2",
         "move",
         hints=(
-            "Does a hand have to know where it stands, to be turned further "
-            "by a known angle?",
+            "Do you need to know where a hand points to turn it further by a "
+            "known angle?",
             "Each pair turns by its own angle, `steps` times its frequency. "
             "The matrix product above turns one pair.",
             "Sines are in the even columns, `rows[:, 0::2]`, cosines in the "
@@ -164,34 +163,33 @@ def _make_turning_hands() -> FunctionExercise:
         "to the same angle, and here it lags."
     )
     wrong = {
-        "the rows are not equally long, and most hands stand nearly still.": (
+        "the rows are not equally long, and most hands barely move.": (
             _table(twice, twice_next)
         ),
-        "most hands move now as they should, but the rows are still not "
-        "equally long: sine and cosine of a pair have two angles.": (
-            _table(right, next_column)
-        ),
-        "the rows are equally long now, but most hands stand nearly still. "
-        "Your i counts columns, 0, 2, 4 and so on: it is 2i already.": (
+        "most hands now move as they should, but the rows are still not "
+        "equally long: the sine and cosine of a pair have different "
+        "angles.": (_table(right, next_column)),
+        "the rows are now equally long, but most hands barely move. Your i "
+        "counts columns, 0, 2, 4 and so on: it is already 2i.": (
             _table(twice)
         ),
         lag: _table(right, twice_next),
         "the cosines are right; look at the sines again.": (
             _table(twice, right)
         ),
-        "the cosines have the right pace only if they share it with their "
-        "sines; now the two of a pair have different paces.": (
+        "the cosines move at the right pace only if they share it with their "
+        "sines; now the two of a pair move at different paces.": (
             _table(twice, next_column)
         ),
-        "your exponent is half as large as it should be: that is a table "
-        "with the base 100.": _table(lambda i, d_model: i / 2 / d_model),
-        "a division without remainder makes every exponent 0: all hands turn "
-        "at the same pace.": _table(lambda i, d_model: 0 * i),
+        "your exponent is half as large as it should be: that is a table with "
+        "base 100.": _table(lambda i, d_model: i / 2 / d_model),
+        "an integer division makes every exponent 0: all hands turn at the "
+        "same pace.": _table(lambda i, d_model: 0 * i),
         "your hands get faster from pair to pair; divide the position by the "
         "power.": _table(lambda i, d_model: -i / d_model),
         "your first row is position 1; count from 0.": _table(right, start=1),
-        "the cosine stands before the sine now.": _table(right, swap=True),
-        "sine and cosine of a pair stand side by side; you put all sines "
+        "the cosine now comes before the sine.": _table(right, swap=True),
+        "the sine and cosine of a pair belong side by side; you put all sines "
         "first.": _table(right, halves=True),
     }
     cases = {"8 columns": (7, 8), "26 columns": (11, 26), "one row": (1, 2)}

@@ -12,23 +12,23 @@ score_spread = NumberExercise(
         "A score is a sum of products. What is the variance of one of them?",
         "The variance of a product of two independent numbers with mean 0 "
         "is the product of their variances.",
-        "The variances of independent terms add up, and there are "
-        "`head_dim` terms. What is asked for is not the variance, but its "
-        "root.",
+        "The variances of independent terms add up, and there are `head_dim` "
+        "terms. The question asks not for the variance, but for its root.",
     ),
     right=40,
-    why="the variance is 100 × 4 × 4 = 1600, its root is 40.",
+    why="the variance is 100 × 4 × 4 = 1600, and its root is 40.",
     wrong={
         1600: "that is the variance; the standard deviation is its root.",
         10: "that would be right for components of variance 1.",
         20: "a product of two numbers of variance 4 has variance 16, not 4.",
-        4: "that is the spread after scaling; before it is asked for.",
-        400: "that is 100 × 4: the product of both variances counts, and "
-        "then its root.",
+        4: "that is the standard deviation after scaling; the question is "
+        "about the one before.",
+        400: "that is 100 × 4: both variances enter the product, and at the "
+        "end you take the root.",
         16: "that is the variance of one product; a score adds up 100.",
-        160: "you took the root of 100, but not that of 16: both are "
+        160: "you took the root of 100, but not the root of 16: both are "
         "factors of the variance.",
-        2: "that is the spread of one component.",
+        2: "that is the standard deviation of one component.",
     },
 )
 
@@ -50,11 +50,11 @@ def _make_attention() -> FunctionExercise:
     wrong = {
         "you left out the scale: divide the scores by the square root of "
         "head_dim.": variant(scale=lambda q, k: 1.0),
-        "you divide by head_dim itself; its square root is right.": variant(
+        "you divide by head_dim itself; divide by its square root.": variant(
             scale=lambda q, k: 1 / q.shape[-1]
         ),
-        "you divide by the root of the number of keys; it is the width of a "
-        "head that sums up.": variant(scale=lambda q, k: k.shape[-2] ** -0.5),
+        "you divide by the root of the number of keys; a score sums over the "
+        "width of a head.": variant(scale=lambda q, k: k.shape[-2] ** -0.5),
         "your softmax runs over the queries: each row, not each column, has "
         "to add up to 1.": variant(axis=-2),
         "you mask the wrong way round: True means may attend.": variant(
@@ -62,8 +62,8 @@ def _make_attention() -> FunctionExercise:
         ),
         "a score of 0 hides nothing, since e**0 = 1: fill with a very "
         "negative number instead.": variant(fill=False),
-        "you hide weights after the softmax, and what is left of a row no "
-        "longer adds up to 1.": lambda q, k, v, mask: (
+        "you hide weights after the softmax, and the rest of a row no longer "
+        "adds up to 1.": lambda q, k, v, mask: (
             (q @ k.mT * q.shape[-1] ** -0.5).softmax(dim=-1)
             * (1 if mask is None else mask)
             @ v
@@ -80,14 +80,14 @@ def _make_attention() -> FunctionExercise:
         "3.2",
         "attention",
         hints=(
-            "What happens to a score on its way to a weight, and in which "
+            "What happens to a score on its way to a weight, and in what "
             "order?",
             "Four lines: scores, mask, softmax over the last axis, weighted "
-            "sum. The scale is about the numbers that one score adds up.",
-            "What should a query get that may see nothing at all? With one "
-            "large negative fill its weights are equal, with minus infinity "
-            "they are NaN. Neither is zero, so look at the weights once "
-            "more after the softmax.",
+            "sum. The scale depends on how many products one score adds up.",
+            "What should a query that may see nothing at all get? With a "
+            "large negative fill its weights are equal; with minus infinity "
+            "they are NaN. Neither is zero, so look at the weights once more "
+            "after the softmax.",
         ),
         right=scaled_dot_product_attention,
         wrong=wrong,

@@ -44,8 +44,8 @@ def _first_leak(candidate: Callable, q, k, v, real: Tensor) -> str:
         if rows.any():
             row = rows.nonzero()[0].item()
             return (
-                f" In sentence {sentence}, row {row} moves when the value of "
-                f"the padding at {token} changes."
+                f" In sentence {sentence}, row {row} changes when the value "
+                f"of the padding at {token} changes."
             )
     return ""
 
@@ -86,7 +86,7 @@ allowed_pairs = NumberExercise(
         21: "you left out the rows of padding. Padding is hidden as a "
         "key, yet it asks as a query, and its rows see all 6 words.",
         27: "the diagonal is missing: a token may attend to itself.",
-        31: "this is the number of hidden pairs; how many are left of the 64?",
+        31: "this is the number of hidden pairs; how many of the 64 are left?",
     },
     tolerance=0,
 )
@@ -116,7 +116,7 @@ def _make_decoder_mask() -> Exercise:
         return mask.double() if _is_boolean(mask) else mask
 
     wrong = {
-        "your mask says what is hidden; in this book True means may "
+        "your mask marks what is hidden; in this book, True means may "
         "attend.": lambda *given: ~right(*given),
         "two masks are combined with &: both have to allow a pair. You "
         "combined them with |.": variant(either=True),
@@ -125,12 +125,12 @@ def _make_decoder_mask() -> Exercise:
         "i, not i + 1.": variant(1),
         "the future is hidden, but the padding is not.": variant(keys=False),
         "the padding is hidden, but the future is not.": variant(10),
-        "you hid padded queries, too, and left rows that see nothing. Hide "
-        "padding as keys only; its outputs are dropped from the loss.": (
+        "you also hid padded queries, which leaves rows that see nothing. "
+        "Hide padding only as keys; its outputs are dropped from the loss.": (
             variant(queries=True)
         ),
-        "the axis of the heads is missing: (batch, 1, query, key) is asked "
-        "for, so that one mask serves all heads.": (
+        "the head axis is missing: the shape should be (batch, 1, query, "
+        "key), so that one mask serves all heads.": (
             lambda *given: right(*given)[:, 0]
         ),
     }
@@ -148,8 +148,8 @@ def _make_decoder_mask() -> Exercise:
         if dtype not in (None, torch.bool):
             return Verdict(
                 False,
-                f"your mask holds {dtype}; make it boolean, since numbers are "
-                "added by some libraries and compared with 0 by others.",
+                f"your mask holds {dtype}; make it boolean, since some "
+                "libraries add numbers and others compare them with 0.",
             )
         verdict = judge_function(
             candidate,
@@ -171,11 +171,11 @@ def _make_decoder_mask() -> Exercise:
         hints=(
             "Which two questions decide whether the query at position `i` "
             "may see the key at position `j`?",
-            "It may if `j <= i` and the token at `j` is no padding. Neither "
+            "It may if `j <= i` and the token at `j` is not padding. Neither "
             "question is about the token at `i`.",
-            "Two comparisons and one `&` do it. The first has the axes "
-            "(query, key), the second (batch, key); `None` in an index "
-            "makes the axes that are missing.",
+            "Two comparisons and one `&` are enough. The first has the axes "
+            "(query, key), the second (batch, key); `None` in an index adds "
+            "the missing axes.",
         ),
         judge=judge,
         wrong=wrong,
@@ -205,31 +205,32 @@ def _make_words_alone() -> Exercise:
 
     right = variant(keys)
     wrong = {
-        "words still take from padding.": variant(queries),
-        "the words are right now, but padding cannot ask any more: a row "
-        "that sees nothing gets the mean of all values. Hide padding as a key "
-        "only.": variant(lambda real: queries(real) & keys(real)),
+        "words still take values from padding.": variant(queries),
+        "the words are right now, but padding can no longer ask: a row that "
+        "sees nothing gets the mean of all values. Hide padding only as a "
+        "key.": variant(lambda real: queries(real) & keys(real)),
         "the words are right now, but you emptied the rows of padding as "
-        "well. Hide padding as a key only.": lambda q, k, v, real: (
+        "well. Hide padding only as a key.": lambda q, k, v, real: (
             right(q, k, v, real) * queries(real)
         ),
         "you hide the words and show the padding: `real` is True for words.": (
             variant(lambda real: ~keys(real))
         ),
-        "a hidden score of 0, or nearly 0, is a score like others, since "
+        "a hidden score of 0, or nearly 0, is a score like any other, since "
         "e**0 = 1.": variant(keys, fill=0.0),
         "padding now gets all the weight: its scores have to be very low, not "
         "very high.": variant(keys, fill=1e9),
-        "padding gives nothing now, but it keeps its share of the weight, so "
-        "what the words get adds up to less than 1. Hide it before the "
+        "padding gives nothing now, but it keeps its attention weight, so the "
+        "weights of the words add up to less than 1. Hide it before the "
         "softmax.": lambda q, k, v, real: variant(everything)(
             q, k, v * queries(real), real
         ),
-        "the axis of the heads is missing: with as many heads as sentences, "
-        "head 1 of every sentence gets the mask of sentence 1.": variant(
+        "the head axis is missing: with as many heads as sentences, head 1 of "
+        "every sentence gets the mask of sentence 1.": variant(
             lambda real: real[:, None]
         ),
-        "padding is hidden, but so is the future; nobody asked for that.": (
+        "padding is hidden, but so is the future, which the exercise does not "
+        "ask for.": (
             variant(lambda real: keys(real) & causal_mask(real.shape[1]))
         ),
         "nothing is hidden.": variant(everything),
@@ -255,13 +256,13 @@ def _make_words_alone() -> Exercise:
         "4.3",
         "words alone",
         hints=(
-            "Change a value that stands in the padding. Which outputs move, "
-            "and which should?",
+            "Change a value in the padding. Which outputs change, and which "
+            "should?",
             "Draw the mask as a grid, for a sentence of three words and two "
             "pads. What is grey in it: rows or columns?",
-            "The scores have the axes (batch, head, query, key), and "
-            "padding is hidden as a key. Where `None` stands in an index "
-            "decides on which axis the tokens of `real` come to lie.",
+            "The scores have the axes (batch, head, query, key), and padding "
+            "is hidden as a key. The position of `None` in an index decides "
+            "on which axis the tokens of `real` end up.",
         ),
         judge=judge,
         wrong=wrong,

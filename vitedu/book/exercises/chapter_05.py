@@ -58,10 +58,10 @@ parameters = NumberExercise(
     hints=(
         "How many kinds of matrices does the layer have?",
         "Write down the shape of every matrix: queries, keys and values of "
-        "all heads, and the one that comes after the heads.",
-        "Eight heads share out the columns of one matrix: 8 times 64 of them. "
+        "all heads, and the matrix after the heads.",
+        "Eight heads divide up the columns of one matrix: 8 times 64 of them. "
         "The fourth matrix takes all heads side by side, and returns "
-        "`d_model`.",
+        "`d_model` components.",
     ),
     right=4 * _SQUARE,
     why="four matrices of 512 by 512: queries, keys, values, output.",
@@ -71,11 +71,11 @@ parameters = NumberExercise(
         4 * _SQUARE + 4 * 512: "that is with biases; this attention has none.",
         4 * 512 * 64: "that is one head, with its block of the output matrix; "
         "there are 8.",
-        (3 * 64 + 512) * 512: "the queries, keys and values of one head only; "
-        "there are 8.",
-        8 * 4 * _SQUARE: "the heads share out 512 columns: each is 64 wide, "
+        (3 * 64 + 512) * 512: "that is the queries, keys and values of only "
+        "one head; there are 8.",
+        8 * 4 * _SQUARE: "the heads divide up 512 columns: each is 64 wide, "
         "not 512.",
-        8 * 3 * _SQUARE + _SQUARE: "the heads share out 512 columns: each is "
+        8 * 3 * _SQUARE + _SQUARE: "the heads divide up 512 columns: each is "
         "64 wide, not 512.",
         _SQUARE: "that is one matrix; there are four kinds.",
     },
@@ -83,7 +83,7 @@ parameters = NumberExercise(
 )
 
 _SPLIT, _MERGE, _SCALE = (
-    "you split by a view without a transpose: that mixes tokens.",
+    "you split with a view but no transpose: that mixes tokens.",
     "you merge the heads without transposing back: the rows of one head end "
     "up in one token.",
     "you divide by the root of d_model; a score adds up head_dim products.",
@@ -111,9 +111,9 @@ multi_head = FunctionExercise(
         "Which axis of `x @ w_qkv` holds the heads, and which numbers does "
         "`reshape` put next to each other? The same question comes back after "
         "the attention. And how many products does a score add up?",
-        "A `reshape` never moves a number past another; it only cuts anew. So "
-        "cut the last axis in two first, and then let two axes change places. "
-        "After the attention the same is to be done backwards.",
+        "A `reshape` never moves one number past another; it only cuts "
+        "differently. So first split the last axis in two, and then swap two "
+        "axes. After the attention, do the same in reverse.",
     ),
     right=_layer(),
     wrong={
@@ -135,21 +135,21 @@ multi_head = FunctionExercise(
         _SCALE: _layer(width=_of_model),
         "you left out the scale: divide the scores by the root of "
         "head_dim.": _layer(width=lambda q, heads: 1),
-        "you divide by head_dim; its square root is right.": _layer(
+        "you divide by head_dim; divide by its square root.": _layer(
             width=lambda q, heads: q.shape[-1] ** 2
         ),
         "your softmax runs over the heads: the weights of one query in one "
         "head have to add up to 1.": _layer(axis=1),
         "you divide by the root of the number of heads; a score adds up "
         "head_dim products.": _layer(width=lambda q, heads: heads),
-        "heads and head_dim are swapped: the columns of one head stand side "
-        "by side, so the head is the first of the two axes.": _layer(
+        "heads and head_dim are swapped: the columns of one head are side by "
+        "side, so the head is the first of the two axes.": _layer(
             split=lambda x, heads: rearrange(
                 x, "b n (d h) -> b h n d", h=heads
             )
         ),
-        "the heads come together in the wrong order: first all columns of "
-        "head 0, then all of head 1.": _layer(
+        "the heads are joined in the wrong order: first all columns of head "
+        "0, then all of head 1.": _layer(
             merge=lambda out: rearrange(out, "b h n d -> b n (d h)")
         ),
         "you left out w_o.": lambda x, w_qkv, w_o, heads: _layer()(

@@ -54,26 +54,30 @@ doubled_token = NumberExercise(
     "6.1",
     "doubled token",
     hints=(
-        "Which two numbers does LayerNorm need of a token, before it can do "
-        "anything to the 12?",
-        "Do the doubled token in the three steps above. How do the mean and "
-        "the spread change when all numbers are doubled?",
-        "The mean of 4, 8, 8, 12 is 8, so the 12 stands 4 above it. The "
-        "spread is the root of the mean of the squared distances from 8.",
+        "Which two numbers about a token does LayerNorm need, before it can "
+        "do anything to the 12?",
+        "Take the doubled token through the three steps above. How do the "
+        "mean and the standard deviation change when all numbers are doubled?",
+        "The mean of 4, 8, 8, 12 is 8, so the 12 is 4 above it. The standard "
+        "deviation is the root of the mean of the squared distances from 8.",
     ),
     right=2**0.5,
-    why="the mean and the spread double as well, and it stays 1.41.",
+    why="the mean and the standard deviation double as well, so the result is "
+    "still 1.41.",
     wrong={
-        2 * 2**0.5: "the spread doubles, too: divide by the root of 8.",
-        4: "that is step 1; now divide by the spread.",
-        0.5: "you divided by the variance; the spread is its root.",
+        2 * 2**0.5: "the standard deviation also doubles: divide by the root "
+        "of 8.",
+        4: "that is step 1; now divide by the standard deviation.",
+        0.5: "you divided by the variance; the standard deviation is its "
+        "root.",
         4 / (32 / 3) ** 0.5: "the variance is a mean: divide by 4, not by 3.",
-        2 / 8**0.5: "that is the old distance over the new spread; the "
-        "distance doubles, too.",
+        2 / 8**0.5: "that is the old distance over the new standard "
+        "deviation; the distance also doubles.",
         12 / 8**0.5: "the mean is missing: subtract 8 first.",
-        1.5: "that is 12 / 8. The mean is subtracted, and the spread divides.",
-        1: "no range is stretched to 1 here; what is left is a distance "
-        "from the mean, in spreads.",
+        1.5: "that is 12 / 8. Subtract the mean; divide by the standard "
+        "deviation.",
+        1: "no range is rescaled to 1 here; the result is a distance from the "
+        "mean, in standard deviations.",
     },
 )
 
@@ -87,20 +91,20 @@ def _make_block_parameters() -> NumberExercise:
         "6.2",
         "block parameters",
         hints=(
-            "Which of the three kinds of parts in a block know the hidden "
-            "width?",
-            "The formula `12h^2 + 13h` takes a hidden width of `4h`. Go "
+            "Which of the three kinds of parts in a block depend on the "
+            "hidden width?",
+            "The formula `12h^2 + 13h` assumes a hidden width of `4h`. Go "
             "through the table line by line instead.",
-            "Attention has four maps from 64 to 64, the network one from 64 "
-            "to 128 and one back. Each map has as many biases as outputs, "
-            "each norm two numbers a feature.",
+            "Attention has four linear maps from 64 to 64, the network one "
+            "from 64 to 128 and one back. Each map has as many biases as "
+            "outputs, each norm two numbers per feature.",
         ),
         right=attention + feed_forward + norms,
         why="16,640 in attention, 16,576 in the feed-forward network and 256 "
         "in the norms.",
         wrong={
-            12 * h * h + 13 * h: "12h² + 13h takes a hidden width of 4h; here "
-            "it is 2h.",
+            12 * h * h + 13 * h: "12h² + 13h assumes a hidden width of 4h; "
+            "here it is 2h.",
             attention + feed_forward: "the two norms are missing: each has a "
             "gain and a shift per feature.",
             attention + feed_forward + 2 * h: "you counted one norm, or only "
@@ -152,27 +156,27 @@ def _make_pre_norm_stack() -> FunctionExercise:
         return last(y)
 
     wrong = {
-        "each round starts from what entered the stack: what the branches "
-        "before have added is lost.": from_the_input_each_time,
+        "each round starts from the input of the stack: what the earlier "
+        "branches added is lost.": from_the_input_each_time,
         "the last norm is missing: the stream has grown.": unended,
-        "the last norm stands at the end, not at the start.": (
+        "the last norm belongs at the end, not at the start.": (
             lambda x, fs, norms, last: unended(last(x), fs, norms, last)
         ),
-        "the last norm stands once at the end, not in the loop.": each_time,
+        "the last norm comes once, at the end, not in the loop.": each_time,
         "that is post-norm: you normalise after the sum.": post,
         "that is post-norm, and the last norm is missing.": post_unended,
-        "you add to the normalised x: no norm on the stream.": stream,
-        "you normalise what leaves a branch, not what enters.": leaving,
+        "you add to the normalised x: there is no norm on the stream.": stream,
+        "you normalise what leaves a branch, not what enters it.": leaving,
         "you used the first norm each time.": (
             lambda x, fs, norms, last: right(x, fs, norms[:1] * len(fs), last)
         ),
         "the norms of the branches are missing.": no_norms,
         "nothing is added to the stream.": no_sum,
-        "each branch has to read the sum before it.": all_read_the_input,
-        "only the first branch is at work.": (
+        "each branch has to read the sum so far.": all_read_the_input,
+        "only the first branch is used.": (
             lambda x, fs, norms, last: right(x, fs[:1], norms[:1], last)
         ),
-        "only the first two branches are at work.": (
+        "only the first two branches are used.": (
             lambda x, fs, norms, last: right(x, fs[:2], norms[:2], last)
         ),
     }
@@ -187,13 +191,13 @@ def _make_pre_norm_stack() -> FunctionExercise:
         "6.3",
         "pre norm stack",
         hints=(
-            "Follow the stream of the right diagram from bottom to top. "
-            "What stands on it?",
-            "A norm stands in front of each branch, not on the stream. And "
+            "Follow the stream of the right-hand diagram from bottom to top. "
+            "What is on it?",
+            "There is a norm in front of each branch, not on the stream. And "
             "what did we say about the end of a pre-norm stack?",
             "`zip` pairs each branch with its own norm. In each round two "
-            "things are added: the stream as it came, and what the branch "
-            "makes of its normalised copy.",
+            "things are added: the incoming stream, and what the branch makes "
+            "of its normalised copy.",
         ),
         right=right,
         wrong=wrong,
@@ -222,30 +226,29 @@ def _make_each_token_alone() -> FunctionExercise:
         return norm
 
     wrong = {
-        "a token gets other numbers when tokens are put behind its "
+        "a token's output changes when tokens are appended to its "
         "sentence.": variant(spread=(1, 2)),
-        "the tokens still feel each other: now they share the mean as well "
-        "as the spread.": variant((1, 2), (1, 2)),
-        "the spread is that of one token now, but the mean is shared.": (
-            variant((1, 2))
-        ),
+        "the tokens still affect each other: now they share the mean as well "
+        "as the standard deviation.": variant((1, 2), (1, 2)),
+        "the standard deviation is now computed per token, but the mean is "
+        "shared.": (variant((1, 2))),
         "you average over the tokens, one feature at a time.": variant(1, 1),
-        "the mean is right, but the spread is that of a feature over the "
-        "tokens.": variant(spread=1),
-        "you average over the sentences: a token now feels what else is in "
-        "the batch.": variant(0, 0),
+        "the mean is right, but the standard deviation is computed per "
+        "feature, over the tokens.": variant(spread=1),
+        "you average over the sentences: a token's output now depends on what "
+        "else is in the batch.": variant(0, 0),
         "that is BatchNorm: each feature over all tokens of the batch.": (
             variant((0, 1), (0, 1))
         ),
-        "nothing is divided by the spread any more: a loud token stays "
-        "loud.": variant(spread=None),
-        "you divide by the variance; its root is the spread.": (
+        "nothing is divided by the standard deviation any more: a loud token "
+        "stays loud.": variant(spread=None),
+        "you divide by the variance; its root is the standard deviation.": (
             variant(power=1.0)
         ),
         "you divide the sum of the squares by one less than their number.": (
             variant(less=1)
         ),
-        "the mean is not subtracted any more.": variant(mean=None),
+        "the mean is no longer subtracted.": variant(mean=None),
         "gain and shift are gone.": variant(affine=False),
     }
     draw = torch.Generator().manual_seed(0)
@@ -263,13 +266,12 @@ def _make_each_token_alone() -> FunctionExercise:
         "each token alone",
         hints=(
             "Normalise a sentence, then the same one with two more tokens "
-            "behind it. Which of the steps in between lets the new tokens "
-            "be felt?",
+            "after it. Which step on the way lets the new tokens affect the "
+            "others?",
             "Print the shape of every mean. How many numbers does it hold "
             "for a sentence, and how many tokens are there?",
-            "Both means are about the features of one token. An axis is "
-            "counted from the right by a negative number: the features are "
-            "axis -1.",
+            "Both means run over the features of one token. A negative number "
+            "counts axes from the right: the features are axis -1.",
         ),
         right=variant(),
         wrong=wrong,
@@ -284,24 +286,25 @@ each_token_alone = _make_each_token_alone()
 def _make_failing_stacks() -> LettersExercise:
     spread = {
         "rises": "in that network each block adds to the stream, so the "
-        "spread rises from block to block.",
-        "one": "in that network a norm is the last thing in each block, so "
-        "the spread is 1 after every block.",
-        "low": "in that network only what leaves a branch goes on. Fresh "
-        "weights keep it small, so the spread falls at once.",
+        "standard deviation rises from block to block.",
+        "one": "in that network each block ends with a norm, so the standard "
+        "deviation is 1 after every block.",
+        "low": "in that network only the output of a branch is passed on. "
+        "Untrained weights keep it small, so the standard deviation falls at "
+        "once.",
     }
     ends = {"post-norm": "one", "post-norm, warm-up": "one", "no sums": "low"}
     loss = {
-        "pre-norm": "that network takes large steps from the start and bears "
-        "them, so the loss falls at once.",
+        "pre-norm": "that network takes large steps from the start and "
+        "tolerates them, so the loss falls at once.",
         "pre-norm, warm-up": "the first steps of that network are small, so "
-        "the loss neither leaps nor falls at once.",
-        "no norms": "the first large steps of that network throw the loss far "
+        "the loss neither jumps nor falls at once.",
+        "no norms": "the first large steps of that network push the loss far "
         "above that of guessing.",
-        "post-norm": "large first steps spoil that network for good: it never "
-        "gets better than guessing.",
+        "post-norm": "large first steps ruin that network for good: it never "
+        "does better than guessing.",
         "post-norm, warm-up": "that network learns as long as its steps are "
-        "small: the loss falls before it comes back.",
+        "small: the loss falls before it rises again.",
     }
 
     def why_not(said, drawn):
@@ -313,13 +316,13 @@ def _make_failing_stacks() -> LettersExercise:
         "6.5",
         "failing stacks",
         hints=(
-            "Begin with the second figure, before any training. Which of "
-            "the six networks have a norm as the last thing in each block?",
-            "What is left of the stream where nothing is added to it? And "
-            "what keeps a branch quiet where there is a norm in front of "
-            "it?",
-            "A warm-up makes the first steps small and the last ones as "
-            "large as the others' are from the start. Which curve begins "
+            "Begin with the second figure, before any training. Which of the "
+            "six networks end each block with a norm?",
+            "What remains of the stream where nothing is added to it? And "
+            "what keeps the output of a branch small where there is a norm in "
+            "front of it?",
+            "A warm-up makes the first steps small and the last ones as large "
+            "as those of the others are from the start. Which curve starts "
             "like one of its neighbours, but later? Which one learns only "
             "while the steps are small?",
         ),

@@ -111,16 +111,16 @@ def _make_encoder_parameters() -> NumberExercise:
         "7.1",
         "encoder parameters",
         hints=(
-            "Which parts of one block have weights? Count one block first. "
-            "And what stands once, behind all of them?",
+            "Which parts of one block have parameters? Count one block first. "
+            "And what comes once, after all of them?",
             "The hidden width is only twice `d_model` here, so the two "
-            "matrices of the feed-forward network are smaller than in "
-            "chapter 6, and one of its biases, too. Attention and norms are "
-            "as they were.",
+            "matrices of the feed-forward network are smaller than in chapter "
+            "6, and so is one of its biases. Attention and norms are "
+            "unchanged.",
             "With `h` for `d_model`, attention has four matrices of `h` by "
             "`h`, the network two of `h` by `2h`. Every map has a bias as "
-            "long as what comes out, every norm two numbers a feature; a "
-            "block has two norms, and one more stands at the end.",
+            "long as its output, every norm two numbers per feature; a block "
+            "has two norms, and one more comes at the end.",
         ),
         right=right,
         why="four blocks of 8h² + 11h, and 2h for the norm at the end.",
@@ -129,18 +129,18 @@ def _make_encoder_parameters() -> NumberExercise:
             "shift per feature.",
             blocks * block + h: "the norm at the end has a gain and a shift: "
             "2h, not h.",
-            blocks * (block + 2 * h): "the last norm stands once, after the "
-            "stack, not after every block.",
-            block + 2 * h: "that is one block and the last norm. The four "
-            "blocks have weights of their own.",
-            block: "that is one block. The four blocks have weights of their "
-            "own.",
+            blocks * (block + 2 * h): "the last norm is applied once, after "
+            "the stack, not after every block.",
+            block + 2 * h: "that is one block and the last norm. Each of the "
+            "four blocks has its own weights.",
+            block: "that is one block. Each of the four blocks has its own "
+            "weights.",
             blocks * (12 * h * h + 13 * h) + 2 * h: "that is right for "
             "d_ff = 512. Here the hidden width is twice d_model.",
             blocks * 8 * h * h: "those are the matrices; biases and norms "
             "are missing.",
-            blocks * 8 * h * h + 2 * h: "the blocks have biases and norms, "
-            "too: 11h each.",
+            blocks * 8 * h * h + 2 * h: "the blocks also have biases and "
+            "norms: 11h each.",
         },
         tolerance=0,
     )
@@ -157,25 +157,25 @@ def _make_encoder() -> FunctionExercise:
         ),
         "each block has to read what the one before it returned; yours all "
         "read the input of the stack.": _all_read_the_input,
-        "you normalise after every block. The norm stands once, at the end: "
-        "a pre-norm block normalises for itself.": _norm_inside,
+        "you normalise after every block. The norm comes once, at the end: a "
+        "pre-norm block does its own normalising.": _norm_inside,
         "you normalise after every block, and once more at the end.": (
             _norm_inside_and_after
         ),
         "the norm at the end is missing.": _no_norm,
-        "you normalise before the stack; the norm stands after it.": (
+        "you normalise before the stack; the norm belongs after it.": (
             _norm_before
         ),
-        "the norm at the end is there, but you normalise before the stack, "
-        "too.": _norm_before_and_after,
-        "you normalise before every block: a pre-norm block does so for "
-        "itself, and its stream stays as it is.": _norm_before_each_block,
+        "the norm at the end is there, but you also normalise before the "
+        "stack.": _norm_before_and_after,
+        "you normalise before every block: a pre-norm block does so itself, "
+        "and leaves the stream as it is.": _norm_before_each_block,
         "only the first block gets the mask: the padding comes back in the "
         "second.": _mask_once,
         "the blocks do not get the mask.": _no_mask,
-        "you run the first block again and again: each has weights of its "
-        "own.": _first_again,
-        "the blocks run in the wrong order: the first of the list comes "
+        "you run the first block again and again: each has its own "
+        "weights.": _first_again,
+        "the blocks run in the wrong order: the first in the list comes "
         "first.": _backwards,
         "you add x to what a block returns. The plus signs are inside the "
         "block.": _plus_again,
@@ -200,13 +200,13 @@ def _make_encoder() -> FunctionExercise:
         hints=(
             "What does a block return: the stream, or what is to be added "
             "to it?",
-            "Two mistakes are in it. Follow one number with a single block: "
-            "how often does the input of the block enter what comes out? "
-            "And what is it that `norm` should make tidy: what goes in, or "
-            "what comes out?",
-            "A pre-norm block normalises in front of its own branches and "
-            "has its plus signs inside. So nothing has to be done around "
-            "it, and something is left to be done after the last.",
+            "There are two mistakes. Follow one number through a single "
+            "block: how many times does the block's input enter its output? "
+            "And what should `norm` normalise: what goes in, or what comes "
+            "out?",
+            "A pre-norm block normalises in front of its own branches and has "
+            "its plus signs inside. So nothing has to be done around it, but "
+            "something remains to be done after the last.",
         ),
         right=_encoder,
         wrong=wrong,
@@ -240,15 +240,15 @@ def _make_sentence_vector() -> FunctionExercise:
         return summed(out, real) / real.sum()
 
     wrong = {
-        "your mean runs over the padding, too. What stands there are answers "
-        "to questions that nobody has put.": over_all,
-        "you leave the padding out of the sum, but divide by all places. "
+        "your mean also runs over the padding. The outputs there are answers "
+        "to questions that no word asked.": over_all,
+        "you leave the padding out of the sum, but divide by all positions. "
         "Divide by the number of words.": by_length,
         "you add up the words; divide by their number.": summed,
         "your mean runs over the words of all sentences together.": over_batch,
         "True marks a word; you averaged the padding.": padding_only,
-        "you divide by the words of the whole batch: each sentence has a "
-        "number of its own.": by_all_words,
+        "you divide by the number of words in the whole batch: each sentence "
+        "has its own.": by_all_words,
     }
     draw = torch.Generator().manual_seed(0)
     out = torch.randn(3, 5, 7, generator=draw, dtype=torch.float64)
@@ -262,14 +262,13 @@ def _make_sentence_vector() -> FunctionExercise:
         "7.3",
         "sentence vector",
         hints=(
-            "What stands in `out` where there is no word? And how many "
-            "numbers does a mean over the words of a short sentence have to "
-            "divide by?",
+            "What does `out` hold where there is no word? And by what number "
+            "should a mean over the words of a short sentence divide?",
             "Leave the padding out twice: out of the sum, and out of the "
             "count.",
-            "A truth value counts as 0 or 1, so `real` can be multiplied "
-            "with, and added up along its own axis. `real[..., None]` has "
-            "the axes of `out`.",
+            "A boolean counts as 0 or 1, so you can multiply by `real`, and "
+            "sum it along its own axis. `real[..., None]` has the axes of "
+            "`out`.",
         ),
         right=_mean_of_words,
         wrong=wrong,

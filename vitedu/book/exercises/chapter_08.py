@@ -85,20 +85,20 @@ cross_weights = NumberExercise(
     "cross weights",
     hints=(
         "Who asks in a cross-attention, and who is asked?",
-        "Each head of each pair has a map of its own: a row for each token "
-        "that asks, a column for each that is asked.",
+        "Each head of each pair has its own attention map: a row for each "
+        "token that asks, a column for each that is asked.",
         "The size of one map does not depend on the width or on how many "
         "heads there are. How many such maps does the batch need?",
     ),
     right=2 * 8 * 7 * 11,
     why="7 queries by 11 keys, in 8 heads, for 2 pairs.",
     wrong={
-        2 * 8 * 7 * 7: "that is the self-attention of the target; the "
-        "keys of the second attention come from the source.",
+        2 * 8 * 7 * 7: "that is the self-attention of the target; the keys of "
+        "cross-attention come from the source.",
         2 * 8 * 11 * 11: "that is the self-attention of the source, which "
         "the encoder does; here the target asks.",
-        2 * 8 * 18 * 18: "source and target are not put into one "
-        "sequence: 7 ask, 11 are asked.",
+        2 * 8 * 18 * 18: "source and target are not joined into one sequence: "
+        "7 ask, 11 are asked.",
         7 * 11: "that is one map; each head of each pair has its own.",
         2 * 7 * 11: "that is one head; there are 8.",
         8 * 7 * 11: "that is one pair; the batch holds 2.",
@@ -112,27 +112,33 @@ def _make_two_memories() -> FunctionExercise:
         "two mistakes are left; follow the stream.": _block(
             old_query=True, restarts=True
         ),
-        "the last look asks as the one before did; the stream has moved "
-        "on.": _block(old_query=True),
+        "the last attention step asks as the one before did; the stream has "
+        "changed since.": _block(old_query=True),
         "the stream has lost two branches.": _block(restarts=True),
-        "the last look asks with the new stream, but not through "
-        "norm3.": _block(wrong_norm=True),
-        "the last look has no norm in front of it.": _block(bare=True),
-        "the memory is normalised; it comes as it should be.": _block(
+        "the last attention step asks with the current stream, but not "
+        "through norm3.": _block(wrong_norm=True),
+        "the last attention step has no norm in front of it.": _block(
+            bare=True
+        ),
+        "you normalise the memory; it should be used as it comes.": _block(
             norms_memory=True
         ),
-        "the context is normalised; it comes as it should be.": _block(
+        "you normalise the context; it should be used as it comes.": _block(
             norms_context=True
         ),
         "memory and context are swapped.": _block(swaps=True),
         "you look aside before you look across.": _block(aside_first=True),
-        "a look asks with what entered the block.": _block(asks_first=True),
-        "a look replaces the stream; add it.": _block(replaces=True),
+        "an attention step asks with the input of the block.": _block(
+            asks_first=True
+        ),
+        "an attention step replaces the stream; add its output.": _block(
+            replaces=True
+        ),
         "the feed-forward network is missing.": _block(thinks=False),
-        "the network replaces the stream at the end; add it.": _block(
+        "the network replaces the stream at the end; add its output.": _block(
             ends=True
         ),
-        "that is a post-norm block: you normalise the sums. Each norm stands "
+        "that is a post-norm block: you normalise the sums. Each norm belongs "
         "in front of its branch.": _post_norm,
     }
     generator = torch.Generator().manual_seed(0)
@@ -177,9 +183,8 @@ def _make_two_memories() -> FunctionExercise:
         hints=(
             "Follow the stream line by line: which branches are still in it "
             "at the end?",
-            "There are two mistakes. Each branch is added to the stream as "
-            "it then stands, and each branch asks with the stream as it "
-            "then stands.",
+            "There are two mistakes. Each branch is added to the current "
+            "stream, and each branch asks with the current stream.",
             "Four branches and four norms, one in front of each. Compare "
             "the third branch with the second, word by word: what do they "
             "have in common that they should not?",

@@ -80,25 +80,26 @@ def _make_parameters() -> NumberExercise:
             "The section on counting gives a formula for `N` blocks in each "
             "stack, a width of `d` and `V` words. Does it count what this "
             "model has?",
-            "Nothing has to be changed in it: an encoder block and a "
-            "decoder block together have `28d^2 + 20d`, and one table has a "
-            "row of `d` numbers for each word.",
+            "Nothing in it needs changing: an encoder block and a decoder "
+            "block together have `28d^2 + 20d` parameters, and one table has "
+            "a row of `d` numbers for each word.",
         ),
         right=stacks + table,
         why="5,520,384 in the two stacks and 2,560,000 in the one table.",
         wrong={
             stacks + table + 4 * d: "the 4d are norms before the stacks, "
             "which the paper does not have.",
-            stacks + 2 * table: "two tables are counted; the output map is "
-            "the same table, and so are both embeddings.",
-            stacks + 3 * table: "three tables are counted; all three are one.",
+            stacks + 2 * table: "two tables are counted; the output "
+            "projection is the same table, and so are both embeddings.",
+            stacks + 3 * table: "three tables are counted; all three are the "
+            "same one.",
             stacks: "the table of words is missing.",
             blocks * 2 * encoder + table: "a decoder block has a second "
-            "attention and a third norm: 4d² + 2d more.",
+            "attention layer and a third norm: 4d² + 2d more.",
             blocks * (encoder + decoder - 20 * d) + table: "norms and the "
             "biases of the feed-forward networks are missing.",
-            blocks * (encoder + decoder + 12 * d) + table: "the attentions "
-            "have no biases here.",
+            blocks * (encoder + decoder + 12 * d) + table: "the attention "
+            "layers have no biases here.",
             encoder + decoder + table: "that is one block of each stack; "
             "there are three.",
         },
@@ -112,14 +113,14 @@ parameters = _make_parameters()
 
 def _make_loss_per_word() -> FunctionExercise:
     wrong = {
-        "the loss changes when all sentences get one more place of padding, "
+        "the loss changes when all sentences get one more padding token, "
         "though no word has changed.": lambda s, words: (s * words).mean(),
-        "the padding counts like words.": lambda s, words: s.mean(),
+        "padding counts like words.": lambda s, words: s.mean(),
         "you average each sentence first: a word in a short sentence counts "
         "more.": lambda s, words: (
             (s * words).sum(dim=1) / words.sum(dim=1)
         ).mean(),
-        "that is a sum; the mean over the words is asked for.": (
+        "that is a sum; return the mean over the words.": (
             lambda s, words: (s * words).sum()
         ),
         "you divide by the number of sentences.": lambda s, words: (
@@ -133,24 +134,24 @@ def _make_loss_per_word() -> FunctionExercise:
     short = torch.tensor([[4, 3, 2, 0, 0], [6, 5, 1, 4, 2], [2, 0, 0, 0, 0]])
     cases = {
         "three sentences": (logits, short, 0),
-        "another padding": (logits, torch.where(short == 0, 6, 3), 6),
+        "a different padding id": (logits, torch.where(short == 0, 6, 3), 6),
         "no padding": (logits, short.clamp_min(1), 0),
     }
     return FunctionExercise(
         "9.3",
         "loss per word",
         hints=(
-            "Give all sentences one more place of padding. Which of the "
-            "numbers in the last line changes, and which one must not?",
+            "Give all sentences one more padding token. Which of the numbers "
+            "in the last line changes, and which must not?",
             "A mean is a sum divided by a count. Follow the padding through "
             "both.",
-            "The sum is right. What is counted should be the places that "
-            "are no padding, in all sentences together.",
+            "The sum is right. Count the positions that are not padding, in "
+            "all sentences together.",
         ),
         right=_mean_over(lambda s, words: (s * words).sum() / words.sum()),
         wrong={
             **{thought: _mean_over(mean) for thought, mean in wrong.items()},
-            "your chances of the words of one step do not add up to 1: the "
+            "your word probabilities of one step do not add up to 1: the "
             "softmax runs over the steps.": _mean_over(
                 lambda s, words: (s * words).sum() / words.sum(), axis=1
             ),
@@ -166,26 +167,27 @@ loss_per_word = _make_loss_per_word()
 
 def _make_curves_of_copiers() -> LettersExercise:
     expected = {
-        "healthy": "a healthy model begins near the dashed line, and ends "
-        "with small losses and right letters.",
-        "few pairs": "a model that knows a few pairs by heart has a small "
+        "healthy": "a healthy model starts near the dashed line, and ends "
+        "with small losses and correct letters.",
+        "few pairs": "a model that has memorised a few pairs has a small "
         "training loss and a large one on unseen pairs.",
         "no causal mask": "a model that sees the next letter has to learn to "
         "look there, and finds nothing there when it writes.",
-        "no shift": "where the token that is read is the answer, there is "
-        "nothing to look for, and nothing to say when it writes.",
-        "padding counted": "padding is guessed at once, which makes the mean "
-        "small from the start; it still writes most pairs right.",
-        "rate too high": "at a rate too high a model does not even learn its "
+        "no shift": "where the token that it reads is the answer, a model has "
+        "nothing to look for, and nothing to go by when it writes.",
+        "padding counted": "padding is predicted at once, which makes the "
+        "mean small from the start; the model still writes most pairs "
+        "correctly.",
+        "rate too high": "at too high a rate, a model does not even learn its "
         "training pairs.",
     }
     seen = {
-        "healthy": "it begins near the dashed line, and it writes well.",
-        "few pairs": "its two lines part, and it writes little right.",
-        "no causal mask": "both its lines fall for many epochs, and it "
-        "writes little right.",
+        "healthy": "it starts near the dashed line, and it writes well.",
+        "few pairs": "its two lines part, and it writes little correctly.",
+        "no causal mask": "both its lines fall for many epochs, and it writes "
+        "little correctly.",
         "no shift": "it needs no more than two epochs, and it writes nothing "
-        "right.",
+        "correctly.",
         "padding counted": "it is far below the dashed line after two "
         "epochs, and it writes well.",
         "rate too high": "its training loss stays near the dashed line.",
@@ -197,12 +199,12 @@ def _make_curves_of_copiers() -> LettersExercise:
             "Which two models write well? Whatever is wrong with them, it "
             "is not what they have learned.",
             "Compare what cannot be cheated with what can: a model that "
-            "writes nothing right, although its loss is small, has found "
-            "the answer in its input. Is it there at once, or has it to be "
-            "looked for?",
-            "Look at the first two epochs against the dashed line, then at "
-            "where the two lines of a model part. Padding is easy to guess; "
-            "a few pairs are easy to know by heart.",
+            "writes nothing correctly, although its loss is small, has found "
+            "the answer in its input. Is the answer there at once, or does "
+            "the model have to look for it?",
+            "Compare the first two epochs with the dashed line, then see "
+            "where the two lines of a model part. Padding is easy to predict; "
+            "a few pairs are easy to memorise.",
         ),
         right=COPIERS,
         why_not=lambda said, right: (
@@ -239,7 +241,7 @@ def _make_teacher_forcing() -> FunctionExercise:
 
     wrong = {
         "there is no shift: the decoder reads the word that it has to "
-        "say.": _forced(
+        "predict.": _forced(
             lambda words, bos, eos: ([*words, eos], [*words, eos])
         ),
         "there is no shift: the labels are the inputs. The first label is "
@@ -249,41 +251,40 @@ def _make_teacher_forcing() -> FunctionExercise:
         "inputs and labels are swapped.": lambda *inputs: _forced()(
             *inputs
         ).flip(0),
-        "the shift goes two steps: the label is the word after the "
-        "next.": _forced(
+        "the shift is two steps: the label is the word after next.": _forced(
             lambda words, bos, eos: ([bos, *words], [*words[1:], eos, eos])
         ),
-        "the mark of the end is missing in the labels: the model would "
-        "never learn to stop.": _forced(
+        "the end token is missing from the labels: the model would never "
+        "learn to stop.": _forced(
             lambda words, bos, eos: ([bos, *words[:-1]], [*words])
         ),
-        "both marks are in the input and in the labels: leave the last "
-        "token out of the input, the first out of the labels.": _forced(
+        "the start and end tokens are both in the input and in the labels: "
+        "leave the last token out of the input, the first out of the "
+        "labels.": _forced(
             lambda words, bos, eos: ([bos, *words, eos], [bos, *words, eos])
         ),
-        "the padding stands on the left.": _forced(left=True),
+        "the padding is on the left.": _forced(left=True),
         "the axes are (2, sentence, step): all inputs come first, then all "
         "labels.": lambda *inputs: _forced()(*inputs).transpose(0, 1),
-        "the mark of the end stands behind the padding; it follows the last "
+        "the end token comes after the padding; it should follow the last "
         "word.": ends_late,
     }
     cases = {
         "two sentences": ([[5, 3, 9, 4], [7, 6]], 1, 2, 0),
-        "other marks": ([[2, 4, 5], [1], [6, 7]], 8, 9, 3),
+        "different special ids": ([[2, 4, 5], [1], [6, 7]], 8, 9, 3),
         "one word": ([[4]], 1, 2, 0),
     }
     return FunctionExercise(
         "9.2",
         "teacher forcing",
         hints=(
-            "When the decoder has read nothing but the begin mark, what has "
-            "it to say? And when it has read the last word?",
+            "When the decoder has read nothing but the start token, what does "
+            "it have to predict? And when it has read the last word?",
             "Input and label are the same sentence, cut at different ends: "
-            "one lacks the mark of the end, the other the mark of the "
-            "beginning.",
+            "one lacks the end token, the other the start token.",
             "Both rows of a sentence are one token longer than the sentence "
-            "itself. Make both for each sentence, then fill all of them to "
-            "the longest.",
+            "itself. Make both for each sentence, then pad all of them to the "
+            "longest.",
         ),
         right=_forced(),
         wrong=wrong,

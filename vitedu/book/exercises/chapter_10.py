@@ -101,31 +101,30 @@ tokens_through_decoder = NumberExercise(
     "10.1",
     "tokens through decoder",
     hints=(
-        "How many prefixes does the first pass read, and how many each of "
-        "the others?",
-        "Without a cache a pass reads its prefixes from their beginning. "
-        "How long is a prefix in pass `t`, the begin mark included?",
-        "There are as many passes as tokens to write. In pass `t` each "
-        "prefix has `t` tokens; only the first pass reads fewer than four "
-        "of them.",
+        "How many prefixes does the first pass read, and how many does each "
+        "of the others read?",
+        "Without a cache a pass reads its prefixes from their beginning. How "
+        "long is a prefix in pass `t`, the start token included?",
+        "There are as many passes as tokens to write. In pass `t` each prefix "
+        "has `t` tokens; only the first pass reads fewer than four prefixes.",
     ),
     right=837,
     why="one token in the first pass, then four prefixes of 2, 3, ... 20.",
     wrong={
-        840: "that is four prefixes in every pass; the first pass has one "
-        "only, the begin mark.",
-        77: "that is with a cache; without one each pass reads the whole "
-        "prefixes again.",
-        80: "that is with a cache, and with four prefixes in the first "
-        "pass; without a cache each pass reads the whole prefixes again.",
+        840: "that is four prefixes in every pass; the first pass has only "
+        "one, the start token.",
+        77: "that is with a cache; without one, each pass rereads the whole "
+        "prefixes.",
+        80: "that is with a cache, and with four prefixes in the first pass; "
+        "without a cache, each pass rereads the whole prefixes.",
         210: "that is greedy search; here four prefixes are read.",
         20: "that is the number of passes.",
-        757: "the prefix of pass t has t tokens: the begin mark counts, too.",
-        760: "the prefix of pass t has t tokens: the begin mark counts, too.",
-        917: "the last token is written, but no pass reads it: pass 20 "
-        "reads the begin mark and 19 words.",
-        920: "the last token is written, but no pass reads it: pass 20 "
-        "reads the begin mark and 19 words.",
+        757: "the prefix of pass t has t tokens: the start token also counts.",
+        760: "the prefix of pass t has t tokens: the start token also counts.",
+        917: "the last token is written, but no pass reads it: pass 20 reads "
+        "the start token and 19 words.",
+        920: "the last token is written, but no pass reads it: pass 20 reads "
+        "the start token and 19 words.",
         1600: "in pass t a prefix has t tokens; it has 20 only in the last.",
     },
     tolerance=0,
@@ -143,13 +142,13 @@ def _make_chances_to_draw() -> FunctionExercise:
         ),
         "the temperature has no effect: divide the log probabilities by it, "
         "not the probabilities.": lambda x, t, k: _chances(x, 1, k),
-        "top_k is missing: all tokens can be drawn.": lambda x, t, k: _chances(
-            x, t, x.shape[1]
+        "top_k is missing: all tokens can be sampled.": lambda x, t, k: (
+            _chances(x, t, x.shape[1])
         ),
-        "you keep the unlikeliest tokens.": lambda x, t, k: _chances(
+        "you keep the least likely tokens.": lambda x, t, k: _chances(
             x, t, k, -x
         ),
-        "the rows do not add up to 1: fill what stays out with minus "
+        "the rows do not add up to 1: fill what is left out with minus "
         "infinity before the softmax, or divide by the sum.": lambda x, t, k: (
             (x / t).softmax(dim=-1) * _kept(x, k)
         ),
@@ -157,7 +156,8 @@ def _make_chances_to_draw() -> FunctionExercise:
         "minus infinity.": lambda x, t, k: (x * _kept(x, k) / t).softmax(
             dim=-1
         ),
-        "you take the likeliest of all rows together; each row has its own.": (
+        "you take the most likely tokens of all rows together; each row has "
+        "its own.": (
             lambda x, t, k: (
                 (
                     x.masked_fill(
@@ -189,15 +189,15 @@ def _make_chances_to_draw() -> FunctionExercise:
         "10.2",
         "chances to draw",
         hints=(
-            "Which tokens of a row may not be drawn at all? What has to "
-            "become of their chance, and of the chances of the others, so "
+            "Which tokens of a row must never be sampled? What has to happen "
+            "to their probability, and to the probabilities of the others, so "
             "that a row adds up to 1?",
-            "Whatever enters a softmax gets a chance above zero, unless it "
-            "is minus infinity. And the temperature divides log "
+            "Whatever enters a softmax gets a probability above zero, unless "
+            "it is minus infinity. And the temperature divides log "
             "probabilities, not probabilities.",
-            "`topk` gives the largest values of each row, sorted. The last "
-            "of them is the smallest that stays in; what lies below it has "
-            "to be gone before the softmax.",
+            "`topk` gives the largest values of each row, sorted. The last of "
+            "them is the smallest to keep; whatever is below it has to be "
+            "removed before the softmax.",
         ),
         right=_chances,
         wrong=wrong,
@@ -211,28 +211,28 @@ chances_to_draw = _make_chances_to_draw()
 
 def _make_best_sentence() -> FunctionExercise:
     early, narrow = (
-        "it stops at the first sentence that ends; one that still grows may "
-        "become better.",
-        "a finished sentence takes a place of the beam away: choose the "
-        "prefixes that go on among those that have not ended.",
+        "it stops at the first sentence that ends; one that is still growing "
+        "may become better.",
+        "a finished sentence takes up a slot in the beam: choose the prefixes "
+        "to continue from those that have not ended.",
     )
     wrong = {
         early: _beam(early=True),
         narrow: _beam(narrow=True),
-        "a finished sentence must not go on: what would follow its end?": (
+        "a finished sentence must not continue: what would follow its end?": (
             _beam(revive=True)
         ),
-        "every sentence that ends counts, in your search; only those among "
+        "in your search, every sentence that ends counts; only those among "
         "the best beam_size of their step should.": _beam(all_count=True),
         "you rank finished sentences by their sums; divide by the number of "
         "tokens.": _beam(score=lambda one: one[1]),
-        "you count the begin mark as a token of the sentence.": _beam(
+        "you count the start token as a token of the sentence.": _beam(
             score=_mean_with_begin
         ),
-        "you return the last sentence that has ended, not the best.": (
+        "you return the last sentence that ended, not the best.": (
             _beam(choose=lambda finished: finished[-1])
         ),
-        "the begin mark is no part of the answer.": _beam(skip=0),
+        "the start token is not part of the answer.": _beam(skip=0),
         # The function of the question: its mistakes are for the reader.
         "5 of the answers are wrong.": _beam(
             narrow=True, score=_mean_with_begin
@@ -242,14 +242,14 @@ def _make_best_sentence() -> FunctionExercise:
         "10.3",
         "best sentence",
         hints=(
-            "By hand, follow a beam of 2 until one of its sentences has "
-            "ended. How many prefixes go on?",
-            "A finished sentence leaves the beam, and its place is free. "
-            "Who should get it? And which tokens of a finished sentence has "
-            "the model chosen?",
-            "Both mistakes are about the right list at the right moment: "
-            "the one cuts to `beam_size` too early for those that go on, "
-            "the other counts a token that nobody has predicted.",
+            "Follow a beam of 2 by hand until one of its sentences has ended. "
+            "How many prefixes continue?",
+            "A finished sentence leaves the beam, and its slot is free. Which "
+            "prefix should get it? And which tokens of a finished sentence "
+            "did the model choose?",
+            "Both mistakes are about the right list at the right moment: one "
+            "cuts to `beam_size` too early for those that continue, the other "
+            "counts a token that the model did not predict.",
         ),
         right=_beam(),
         wrong=wrong,

@@ -44,9 +44,9 @@ def _make_position_weights() -> NumberExercise:
         "12.1",
         "position weights",
         hints=(
-            "How many rows has the table, and how long is a row?",
-            "Count the patches along one side first. And who stands in "
-            "front of them?",
+            "How many rows does the table have, and how long is each?",
+            "Count the patches along one side first. And what comes before "
+            "them?",
             "A row of the table is as wide as a token. There is one row for "
             "each patch, one for the class token, and the network has a "
             "second token in front.",
@@ -54,7 +54,7 @@ def _make_position_weights() -> NumberExercise:
         right=578 * width,
         why="24 × 24 = 576 patches and 2 tokens in front, 768 numbers each.",
         wrong={
-            576 * width: "these are the rows of the patches. Who else gets a "
+            576 * width: "these are the rows of the patches. What else gets a "
             "position?",
             577 * width: "that is with one token in front of the patches; "
             "count them again.",
@@ -62,9 +62,9 @@ def _make_position_weights() -> NumberExercise:
             197
             * width: "that is the table for 224 × 224 pixels, and with one "
             "token in front.",
-            578: "these are the rows. How many numbers has a row?",
+            578: "these are the rows. How many numbers does a row have?",
             26 * width: "24 is one side of the grid.",
-            2 * 576 * width: "every token has one row, also if there are two "
+            2 * 576 * width: "every token has one row, even if there are two "
             "heads.",
         },
         tolerance=0,
@@ -90,19 +90,22 @@ def _make_shuffled_positions() -> FunctionExercise:
 
     too_early = (
         "the class token has its row, but the others are one row too early: "
-        "which row of the table is that of patch 0?"
+        "which row of the table belongs to patch 0?"
     )
     wrong = {
-        "this is the old table. The patch that stands first now came from "
+        "this is the old table. The patch that is first now came from "
         "elsewhere; does it find its own row?": lambda weight, order: weight,
-        "each row went to some other patch. Follow one patch: from where did "
-        "the patch come that stands at place 0 now?": thrown,
+        "each row went to a different patch. Follow one patch: where did the "
+        "patch that is now at position 0 come from?": thrown,
         too_early: one_early,
         f"two mistakes are left. The first: {too_early}": one_early_thrown,
-        "the row of the class token has gone; it has to stay in "
-        "front.": lambda weight, order: weight[:, 1:][:, order],
-        "the rows of the patches are right, but the class token stands behind "
-        "them.": lambda weight, order: right(weight, order).roll(-1, dims=1),
+        "the row of the class token is gone; it has to remain in front.": (
+            lambda weight, order: weight[:, 1:][:, order]
+        ),
+        "the rows of the patches are right, but the class token's row comes "
+        "after them.": lambda weight, order: right(weight, order).roll(
+            -1, dims=1
+        ),
     }
     generator = torch.Generator().manual_seed(0)
 
@@ -124,13 +127,13 @@ def _make_shuffled_positions() -> FunctionExercise:
         "shuffled positions",
         hints=(
             "Draw three patches and an order that is not its own reverse, "
-            "such as 1, 2, 0. Which row does the patch need that stands "
-            "first now?",
+            "such as 1, 2, 0. Which row does the patch that is first now "
+            "need?",
             "A network without positions gives the same answer for shuffled "
             "patches. So each patch only has to keep the row that it had.",
-            "At place `i` there has to be the row of the patch that stands "
-            "there now. `order[i]` counts patches from 0, the table begins "
-            "with the row of the class token.",
+            "Position `i` needs the row of the patch that is there now. "
+            "`order[i]` counts patches from 0, but the table begins with the "
+            "row of the class token.",
         ),
         right=right,
         wrong=wrong,
@@ -144,8 +147,8 @@ shuffled_positions = _make_shuffled_positions()
 
 def _make_entering_tokens() -> FunctionExercise:
     wrong = {
-        "images 0 and 2 are the same image, but your function makes other "
-        "tokens of the one than of the other.": _by_place_in_the_batch,
+        "images 0 and 2 are the same image, but your function turns them into "
+        "different tokens.": _by_place_in_the_batch,
         "all tokens of an image get the same row of the table: two equal "
         "patches cannot be told apart.": _entering(
             lambda rows, tokens: rows[:1].expand(len(tokens), -1)
@@ -154,28 +157,26 @@ def _make_entering_tokens() -> FunctionExercise:
         "chapter's equation.": _entering(
             lambda rows, tokens: _zero_first(rows[: len(tokens)])
         ),
-        "positions came before the class token was in front: it has none, "
-        "and patch 0 has row 0, which is not its own.": _entering(
+        "positions were added before the class token was in front: it has "
+        "none, and patch 0 has row 0, which is not its own.": _entering(
             lambda rows, tokens: _zero_first(
                 rows[: len(tokens)].roll(1, dims=0)
             )
         ),
-        "the rows are right for the patches one place further: row 0 belongs "
-        "to the class token, not to patch 0.": _entering(
+        "the rows are right for the patches one position further: row 0 "
+        "belongs to the class token, not to patch 0.": _entering(
             lambda rows, tokens: rows[: len(tokens)].roll(1, dims=0)
         ),
-        "the class token stands behind the patches; it has to be token 0.": (
+        "the class token comes after the patches; it has to be token 0.": (
             lambda patches, token, rows: (
                 torch.cat([patches, token.expand(len(patches), 1, -1)], dim=1)
                 + rows[: patches.shape[1] + 1]
             )
         ),
-        "you took the last rows of the table: the first are asked for, one "
-        "for each token.": _entering(
-            lambda rows, tokens: rows[-len(tokens) :]
-        ),
-        "the rows run on from image to image: the second image gets others "
-        "than the first.": _running_on,
+        "you took the last rows of the table: take the first, one for each "
+        "token.": _entering(lambda rows, tokens: rows[-len(tokens) :]),
+        "the rows run on from image to image: the second image gets different "
+        "rows from the first.": _running_on,
         "you added the positions twice.": _entering(
             lambda rows, tokens: 2 * rows[: len(tokens)]
         ),
@@ -202,10 +203,10 @@ def _make_entering_tokens() -> FunctionExercise:
             "Put the same image into a batch twice. Which number in the "
             "code is different for the two?",
             "Write down the shapes of the two tensors that the last line "
-            "adds. Which axis of the one meets which axis of the other?",
-            "`len` of a tensor is the length of its first axis. Count "
-            "tokens instead, and let a row of the table meet the token of "
-            "its place, in all images alike.",
+            "adds. Which axis of one meets which axis of the other?",
+            "`len` of a tensor is the length of its first axis. Count tokens "
+            "instead, and let each row of the table meet the token at its "
+            "position, in all images alike.",
         ),
         right=right,
         wrong=wrong,

@@ -84,8 +84,8 @@ def _judge_stack(model: nn.Module, made: list[_Block], depth: int) -> Verdict:
     if len(known) > depth:
         return Verdict(
             False,
-            "your model has weights that are in no block. The norm at the "
-            "end belongs to the head of that article.",
+            "your model has weights that are in no block. The norm at the end "
+            "belongs to the head in that article.",
         )
     return verdict
 
@@ -138,29 +138,29 @@ def _make_larger_image() -> NumberExercise:
         "larger image",
         hints=(
             "Go through the five steps. Which learned numbers belong to a "
-            "place in the image?",
+            "position in the image?",
             "The blocks, the embedding of a patch and the head are the same "
-            "for each place. Only a table has one row per place.",
+            "for each position. Only a table has one row per position.",
             "How many patches are new, and how wide is the row that each of "
             "them gets in a Small model?",
         ),
         right=more * width,
-        why="there are 380 patches more, and each has a position of its own, "
-        "384 numbers.",
+        why="there are 380 more patches, and each has its own position, 384 "
+        "numbers.",
         wrong={
             0: "blocks, patch embedding and head do not depend on the size "
             "of the image. One part does.",
             more: "that many patches are new. What is learned for each of "
             "them, and how many numbers is it?",
             (more + 1) * width: "there is one class token, whatever the size; "
-            "it has its position already.",
+            "it already has its position.",
             (after + 1) * width: "that is the whole new table; the old one "
             "is no longer needed.",
             after * width: "that is the table for the patches; the old one "
             "is no longer needed.",
             more * 768: "768 is the width of Base, and the number of values "
             "in a patch; a token of Small is 384 wide.",
-            (384 - 224) * width: "that counts pixels of a side; count "
+            (384 - 224) * width: "that counts pixels along a side; count "
             "patches.",
         },
         tolerance=0,
@@ -178,18 +178,16 @@ def _make_forward_pass() -> FunctionExercise:
             token="after", positions="after"
         ),
         "all images still get the same logits.": _vit(token="after"),
-        "images get logits of their own now. But when the patches of an "
-        "image change places, its logits stay the same.": _vit(
-            positions="after"
-        ),
-        "patches may not change places any more. But the logits do not "
-        "depend on the first position.": _vit(positions="patches"),
-        "the positions are missing: when the patches of an image change "
-        "places, its logits stay the same.": _vit(positions="never"),
-        "the positions enter every block; they are added once, before the "
-        "first.": _vit(positions="each"),
+        "images get their own logits now. But when the patches of an image "
+        "are reordered, its logits do not change.": _vit(positions="after"),
+        "the order of the patches matters now. But the logits do not depend "
+        "on the first position.": _vit(positions="patches"),
+        "the positions are missing: when the patches of an image are "
+        "reordered, its logits do not change.": _vit(positions="never"),
+        "the positions enter every block; they should be added once, before "
+        "the first.": _vit(positions="each"),
         "the norm at the end is missing.": _vit(norm=False),
-        "the head is to read the class token, not the mean.": _vit(
+        "the head should read the class token, not the mean.": _vit(
             read=lambda x: x.mean(dim=1)
         ),
         "the head reads the last patch.": _vit(read=lambda x: x[:, -1]),
@@ -215,8 +213,8 @@ def _make_forward_pass() -> FunctionExercise:
             "Start at the end. Which row does the head read?",
             "Follow that row backwards through the code. At which line do "
             "the pixels of an image first reach it?",
-            "Only attention carries something from one token to another, "
-            "and only the blocks hold attention. What has to stand in the "
+            "Only attention carries information from one token to another, "
+            "and only the blocks contain attention. What has to be in the "
             "sequence when it enters them?",
         ),
         right=_vit(),
@@ -256,7 +254,9 @@ def _judge_class(candidate: Callable[..., nn.Module]) -> Verdict:
             )
         if not verdict:
             return Verdict(False, f"depth {depth}: {verdict.message}")
-    return Verdict(True, "every block is its own, learns, and has its turn.")
+    return Verdict(
+        True, "every block is separate, learns, and takes its turn."
+    )
 
 
 def _stack(
@@ -291,9 +291,8 @@ missing_class = Exercise(
         "second one read?",
         "`list(MyStack(...).parameters())` shows what an optimiser would "
         "get. Does it find your blocks?",
-        "There is a container of PyTorch that is a list and shows its "
-        "members to the model. In `forward` the tokens go from one block to "
-        "the next.",
+        "PyTorch has a container that is a list and shows its members to the "
+        "model. In `forward` the tokens go from one block to the next.",
     ),
     judge=_judge_class,
     wrong={

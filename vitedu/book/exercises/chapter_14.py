@@ -18,17 +18,18 @@ from vitedu.book.grading import (
 def _causes() -> dict[str, str]:
     return {
         "healthy": "both losses would end near 0, and stay there.",
-        "rate too high": "such a rate throws both losses far above guessing "
+        "rate too high": "such a rate sends both losses far above guessing "
         "within the first steps.",
-        "rate too low": "both losses would fall all the time, but not far.",
+        "rate too low": "both losses would keep falling, but not far.",
         "gradients kept": "while old gradients agree with new ones, both "
-        "losses fall; later they drive it past its aim.",
+        "losses fall; later they drive the weights past their goal.",
         "labels shuffled": "the images would say nothing about the labels, "
         "and no step brings the test loss far below guessing.",
-        "softmax twice": "no answer is then sure enough to cost under 1.46.",
-        "few images": "30 images are soon known by heart, and then cost "
-        "nearly nothing; they say too little about all others.",
-        "wrong weights": "the network stays what it was: no loss can move.",
+        "softmax twice": "no prediction is then confident enough to cost less "
+        "than 1.46.",
+        "few images": "30 images are soon memorised, and their loss is then "
+        "almost nothing; they say too little about the rest.",
+        "wrong weights": "the network does not change: no loss can move.",
     }
 
 
@@ -74,13 +75,14 @@ num_tokens = NumberExercise(
     "14.1",
     "num tokens",
     hints=(
-        "What becomes a token, and is there one that is no part of the image?",
-        "Count the patches along one side. What stands in front of them all?",
+        "What becomes a token, and is there one that is not part of the "
+        "image?",
+        "Count the patches along one side. What comes before them all?",
     ),
     right=197,
     why="14 × 14 = 196 patches and the class token.",
     wrong={
-        196: "these are the patches; who else sits in the sequence?",
+        196: "these are the patches; what else is in the sequence?",
         256: "that is the size of a patch in pixels, 16 × 16.",
         14: "that is one side of the grid.",
         15: "that is one side of the grid and a token.",
@@ -101,20 +103,20 @@ def _make_cut_patches() -> FunctionExercise:
 
     right = cut("b (r s) (p q c)")
     wrong = {
-        "you reshaped without moving axes first: a row of yours holds pixels "
-        "of a whole line of the image, not of a square.": naive,
-        "you moved the channels to the end, but a row of yours holds pixels "
-        "of a whole line of the image, not of a square.": (
+        "you reshaped without moving axes first: each of your rows holds "
+        "pixels of a whole line of the image, not of a square.": naive,
+        "you moved the channels to the end, but each of your rows holds "
+        "pixels of a whole line of the image, not of a square.": (
             lambda x, p: x.movedim(1, -1).reshape(naive(x, p).shape)
         ),
         "your patches run down the columns; they should run along the rows, "
-        "as one reads.": cut("b (s r) (p q c)"),
-        "inside a patch you have (channel, row, column), as the library has; "
-        "the order asked for is (row, column, channel).": (
+        "as in reading.": cut("b (s r) (p q c)"),
+        "inside a patch you have (channel, row, column), as in the library; "
+        "the exercise asks for (row, column, channel).": (
             cut("b (r s) (c p q)")
         ),
-        "inside a patch you have (column, row, channel); the order asked for "
-        "is (row, column, channel).": cut("b (r s) (q p c)"),
+        "inside a patch you have (column, row, channel); the exercise asks "
+        "for (row, column, channel).": cut("b (r s) (q p c)"),
         "you split (p rows) instead of (rows p): your patch takes every n-th "
         "pixel of the whole image.": (
             cut("b (r s) (p q c)", split="(p r) (q s)")
@@ -132,10 +134,10 @@ def _make_cut_patches() -> FunctionExercise:
         "14.2",
         "cut patches",
         hints=(
-            "Which four numbers say in which patch a pixel lies, and where "
+            "Which four numbers tell you in which patch a pixel is, and where "
             "in it?",
             "Give the rows of patches and the rows inside a patch an axis "
-            "of their own, likewise the columns.",
+            "each, and likewise the columns.",
             "Flatten last: the two axes that count patches, and the three "
             "inside.",
         ),
@@ -157,21 +159,21 @@ def _make_skip_branches() -> FunctionExercise:
 
     right = skip(lambda draws, rate: (draws >= rate) / (1 - rate))
     wrong = {
-        "what you keep does not grow, so the mean shrinks with the rate.": (
+        "what you keep is not scaled up, so the mean shrinks with the rate.": (
             skip(lambda draws, rate: (draws >= rate).float())
         ),
         "you skip where the draw is above the rate: at a rate of 0.2 most "
         "branches would be gone.": skip(
             lambda draws, rate: (draws < rate) / (1 - rate)
         ),
-        "you divide by the rate; of what share is left to carry the mean?": (
+        "you divide by the rate; what fraction is left to carry the mean?": (
             skip(lambda draws, rate: (draws >= rate) / rate)
         ),
         "you multiply what is kept by 1 - rate, so the mean shrinks twice.": (
             skip(lambda draws, rate: (draws >= rate) * (1 - rate))
         ),
-        "you scale every branch and skip none; that is the mean of what is "
-        "asked for.": skip(lambda draws, rate: torch.ones_like(draws)),
+        "you scale every branch and skip none; that is the mean of the "
+        "required result.": skip(lambda draws, rate: torch.ones_like(draws)),
         "your draws run along the tokens, so every image loses the same "
         "tokens.": skip(
             lambda draws, rate: (draws >= rate) / (1 - rate),
@@ -201,8 +203,8 @@ def _make_skip_branches() -> FunctionExercise:
         "skip branches",
         hints=(
             "Which images lose their branch, and what happens to the others?",
-            "For a rate of 0.5, half of the branches are gone. By which "
-            "factor must the others grow, so that the mean stays?",
+            "For a rate of 0.5, half of the branches are gone. By what factor "
+            "must the others grow to preserve the mean?",
             "One factor per image, zero or that growth. Which axes does it "
             "lack before it can be multiplied with (image, token, d_model)?",
         ),
@@ -219,11 +221,11 @@ skip_branches = _make_skip_branches()
 def _make_eight_runs() -> LettersExercise:
     seen = {
         "healthy": "Here both losses end near 0.",
-        "rate too high": "Here both losses leap up first of all.",
+        "rate too high": "Here both losses first jump up.",
         "rate too low": "Here both losses fall a little at each step.",
         "gradients kept": "Here both losses fall first, and then climb back.",
         "labels shuffled": "Here the test loss climbs from the start.",
-        "softmax twice": "Here both losses come to rest halfway down.",
+        "softmax twice": "Here both losses level off halfway down.",
         "few images": "Here the training loss is the first to be near 0.",
         "wrong weights": "Here both lines are flat from end to end.",
     }
@@ -232,7 +234,7 @@ def _make_eight_runs() -> LettersExercise:
         "eight runs",
         hints=(
             "Where does each loss end: near 0, near guessing, or above it?",
-            "Which faults leave training and test alike, which pull them "
+            "Which faults leave training and test alike, and which pull them "
             "apart?",
             "Ask of each fault what it makes impossible. Can a loss still "
             "move?",
@@ -251,24 +253,25 @@ smallest_loss = NumberExercise(
     "14.3",
     "smallest loss",
     hints=(
-        "All 1,000 targets enter the loss. Which answer pays least?",
-        "Its best answer is the targets themselves. What are they: who "
-        "shares the 0.1, and is the right class among them?",
-        "Each class costs its target times -ln of it. Who has which target?",
+        "All 1,000 targets enter the loss. Which prediction costs least?",
+        "The best prediction is the targets themselves. What are they: which "
+        "classes share the 0.1, and is the right class among them?",
+        "Each class costs its target times -ln of it. Which class has which "
+        "target?",
     ),
     right=1.015,
     why="it is the entropy of the targets 0.9001 and 999 times 0.0001.",
     wrong={
-        0.0: "without smoothing it would be; now whoever gives all to "
-        "the right class pays without bound.",
-        0.105: "that is -ln of the right one's target; the other classes "
-        "count, too, and each is weighed by its target.",
-        0.095: "that is the part of the right class; the others count, too.",
-        0.92: "that is the part of the 999 wrong classes alone.",
+        0.0: "without smoothing it would be; now the cost of giving all to "
+        "the right class has no bound.",
+        0.105: "that is -ln of the right class's target; the other classes "
+        "also count, and each is weighted by its target.",
+        0.095: "that is the part of the right class; the others also count.",
+        0.92: "that is only the part of the 999 wrong classes.",
         0.325: "you gave the 0.1 to one class; all 1,000 share it.",
-        1.016: "you gave the 0.1 to the 999 wrong classes; the right "
-        "one shares it, too.",
-        1.464: "you took logarithms with base 2.",
+        1.016: "you gave the 0.1 to the 999 wrong classes; the right one also "
+        "shares it.",
+        1.464: "you took logarithms to base 2.",
         6.908: "that is ln 1,000, the loss before training.",
     },
     tolerance=0,
@@ -298,18 +301,18 @@ def _make_training_and_measuring() -> FunctionExercise:
     wrong = {
         "the model has dropout, but two passes of one batch through it never "
         "differ.": _loop("never"),
-        "in the first epoch two passes of one batch differ, as dropout makes "
-        "them. From the second epoch on they do not.": _loop("once"),
+        "in the first epoch two passes of one batch differ, as they should "
+        "with dropout. From the second epoch on they do not.": _loop("once"),
         "in the first epoch two passes of one batch do not differ; later they "
-        "do. How was the model left by whoever used it before?": (
-            _loop("after measuring")
-        ),
+        "do. In what state was the model left by the code that used it "
+        "before?": (_loop("after measuring")),
         "the first batch of an epoch goes through without dropout, the others "
         "with it.": _loop("after a step"),
         "old gradients are still there.": _loop(zero=False),
-        "you measure after each batch; one number is asked for after each "
-        "epoch.": _loop(often=True),
-        "you measure before an epoch. The list is to hold what is reached "
+        "you measure after each batch; return one number per epoch.": _loop(
+            often=True
+        ),
+        "you measure before an epoch. The list should hold what is reached "
         "after it.": _loop(first=True),
     }
     images = torch.arange(36, dtype=torch.float64).sin().view(12, 3)
@@ -324,9 +327,9 @@ def _make_training_and_measuring() -> FunctionExercise:
         hints=(
             "In which mode is the model when the first epoch begins, and in "
             "which when the second does? Print `model.training` there.",
-            "`evaluate` is right, but does it leave everything as it was? "
-            "What `help(accuracy)` prints says so in one sentence.",
-            "Who tells a layer such as dropout that this is training, and "
+            "`evaluate` is correct, but does it leave everything as it was? "
+            "One sentence of what `help(accuracy)` prints answers this.",
+            "What tells a layer such as dropout that this is training, and "
             "when?",
         ),
         right=_loop(),

@@ -29,35 +29,35 @@ def _halved(*sizes: int) -> Tensor:
 
 def _make_parameters_gained() -> NumberExercise:
     width, before, after = 768, 7 * 7, 8 * 12
-    whole = "the table had rows before: only those that are new count as more."
-    pixels = "those are pixels; a pixel enters the model, it is no part of it."
+    whole = "the table already had rows: count only the new ones."
+    pixels = "those are pixels; they enter the model, but are not part of it."
     return NumberExercise(
         "15.1",
         "parameters gained",
         hints=(
-            "Which of the parts of a ViT knows how many tokens there are?",
-            "The image is no square any more. How many patches are there "
-            "along each side, before and after?",
-            "Only rows that were not there before count, and each is as "
-            "wide as a token of Base.",
+            "Which part of a ViT depends on how many tokens there are?",
+            "The image is no longer square. How many patches are there along "
+            "each side, before and after?",
+            "Only rows that are new count, and each is as wide as a token of "
+            "Base.",
         ),
         right=(after - before) * width,
-        why="47 patches more, each with a position of 768 numbers.",
+        why="47 more patches, each with a position of 768 numbers.",
         wrong={
-            0: "the blocks do not know how many tokens there are, but "
+            0: "the blocks do not depend on how many tokens there are, but "
             "something in front of them does.",
             after - before: "those are the new rows; each holds 768 numbers.",
             after: "those are rows, and some of them are not new.",
             after * width: whole,
             (after + 1) * width: whole,
-            (after + 1 - before) * width: "the class token had its position "
-            "before.",
+            (after + 1 - before) * width: "the class token already had its "
+            "position.",
             (12 * 12 - before) * width: "that image would be a square of 384 "
             "pixels; ours is 256 high.",
             (after - before) * 1024: pixels,
-            (after - before) * 3072: "as many numbers has a new piece of the "
-            "image, and as many the new positions if patches had 16 pixels; "
-            "count positions for patches of 32.",
+            (after - before) * 3072: "that is how many numbers the new part "
+            "of the image has, and the new positions if patches had 16 "
+            "pixels; count positions for patches of 32.",
         },
         tolerance=0,
     )
@@ -88,10 +88,12 @@ def _make_windowed_flops() -> FunctionExercise:
             lambda s, w: w * w, rows=lambda s, w: w
         ),
         "the feed-forward network is missing.": _flops(linear=8),
-        "the four maps of the attention are missing.": _flops(linear=16),
+        "the four linear layers of attention are missing.": _flops(linear=16),
         "the linear layers are missing.": _flops(linear=0),
         "the attention products are missing.": _flops(lambda s, w: 0),
-        "a multiplication with its addition counts as two.": _halved,
+        "a multiplication with its addition counts as two operations.": (
+            _halved
+        ),
         "the batch is missing.": lambda b, s, h, w: _flops()(1, s, h, w),
     }
     cases = {
@@ -112,7 +114,7 @@ def _make_windowed_flops() -> FunctionExercise:
         "windowed flops",
         hints=(
             "Go through the table of the block line by line. Which lines "
-            "know which token belongs to which sequence?",
+            "depend on which token belongs to which sequence?",
             "The linear layers do not: each works on one token at a time. "
             "The two products of attention do.",
             "In these two, how many keys does one query meet now, and how "

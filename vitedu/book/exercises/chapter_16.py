@@ -56,14 +56,16 @@ uniform_reach = NumberExercise(
     right=4,
     why="half of the weight stays at distance 0, half goes 8 pixels away.",
     wrong={
-        8: "that is the distance of the other patch; half of the weight "
-        "stays at home.",
+        8: "that is the distance of the other patch; half of the weight stays "
+        "on the patch itself.",
         0.5: "that counts patches; a patch is 8 pixels wide.",
-        1: "that counts patches, and the half at home is left out.",
+        1: "that counts patches, and the half on the patch itself is left "
+        "out.",
         16: "the distance runs from centre to centre, not edge to edge.",
-        0: "that is the half at home alone; the other half travels.",
-        2: "you halve twice: the weights say already how often each of "
-        "the two distances counts.",
+        0: "that is only the half on the patch itself; the other half goes "
+        "further.",
+        2: "you halve twice: the weights already say how much each of the two "
+        "distances counts.",
     },
 )
 
@@ -116,20 +118,22 @@ def _make_head_distance() -> FunctionExercise:
         "pixels.": in_patches,
         "after dropping the class token the weights of a row no longer add "
         "up to 1: divide by their sum.": not_renormalised,
-        "you add steps along rows and columns; the straight line is asked "
-        "for.": city_blocks,
-        "you weigh squares of distances; take the root of each first.": (
+        "you add steps along rows and columns; measure along the straight "
+        "line.": city_blocks,
+        "you weight squares of distances; take the root of each first.": (
             lambda weights, grid_size, patch_size: measure(
                 weights, patch_distances(grid_size, patch_size).square()
             )
         ),
-        "you add up over the patches that ask; each row has its own "
-        "distance.": over_queries,
+        "you add up over the query patches; each row has its own distance.": (
+            over_queries
+        ),
         "you dropped the last token; the class token is the first.": (
             last_token_dropped
         ),
-        "you averaged over the patches that ask; keep them "
-        "apart.": one_per_head,
+        "you averaged over the query patches; keep them separate.": (
+            one_per_head
+        ),
         "the axes are (head, query patch), in this order.": patches_first,
     }
     generator = torch.Generator().manual_seed(0)
@@ -150,7 +154,7 @@ def _make_head_distance() -> FunctionExercise:
             "depend on the weights.",
             "Make a table of these distances, in pixels. Which row and "
             "which column of the weights have no place in it?",
-            "Three steps: leave the class token out, let each row share out "
+            "Three steps: leave the class token out, make each row add up to "
             "1 again, weight the table. Then take the mean over one axis "
             "only.",
         ),
@@ -211,27 +215,29 @@ def _make_class_token_rollout() -> FunctionExercise:
         return found / found.sum(dim=-1, keepdim=True)
 
     wrong = {
-        "a token also keeps a share of itself in each layer.": no_residual,
+        "a token also keeps a fraction of itself in each layer.": no_residual,
         "the residual does not carry half everywhere; kept says how much in "
-        "which layer.": half_everywhere,
-        "each layer has a share of its own; you took their mean for "
-        "all.": one_share_for_all,
+        "each layer.": half_everywhere,
+        "each layer has its own fraction; you used their mean for all.": (
+            one_share_for_all
+        ),
         "kept is what the residual carries; the rest comes from "
         "attention.": kept_of_attention,
-        "what the last layer takes is made of what the layers below took; "
-        "yours goes through the layers the other way.": upside_down,
-        "your layers and their shares run in opposite "
-        "directions.": shares_upside_down,
+        "what the last layer takes is made of what the layers below took; you "
+        "go through the layers in the opposite order.": upside_down,
+        "your layers and their fractions run in opposite directions.": (
+            shares_upside_down
+        ),
         "you ask how much of the class token is in each patch; a row "
         "belongs to the token that asks.": asked_by_patches,
-        "your shares of a token add up to more than 1: attention brings "
+        "the fractions of a token add up to more than 1: attention brings "
         "only what the residual leaves.": too_much,
         "the heads share one token: take their mean, not their sum.": (
             heads_added
         ),
         "that is where the last layer looks; follow it down to the "
         "image.": last_layer_only,
-        "the class token is in itself, too: the patches alone do not add "
+        "the class token also contains itself: the patches alone do not add "
         "up to 1.": patches_share_out,
     }
     generator = torch.Generator().manual_seed(0)
@@ -248,8 +254,8 @@ def _make_class_token_rollout() -> FunctionExercise:
         "16.3",
         "class token rollout",
         hints=(
-            "After a layer, which share of a token is the token itself, and "
-            "who brings the rest?",
+            "After a layer, what fraction of a token is the token itself, and "
+            "where does the rest come from?",
             "Write one layer as a matrix: a row says what a token is made "
             "of. Two layers are a product of two such matrices. In which "
             "order?",
@@ -284,50 +290,48 @@ def _make_thinned_rollout() -> FunctionExercise:
     example = next(iter(cases.values()))
     off = _thinned(as_it_was)(*example)[0].sum().item()
     wrong = {
-        "the shares that make up the class token should add up to 1, yours "
-        f"add up to {off:.2f}.": _thinned(as_it_was),
+        "the fractions that make up the class token should add up to 1; "
+        f"yours add up to {off:.2f}.": _thinned(as_it_was),
         "your columns add up to 1 in each layer. A column says where a token "
-        "goes; what one is made of stands in a row.": _thinned(
+        "goes; a row says what one is made of.": _thinned(
             lambda layer: layer / layer.sum(dim=0)
         ),
-        "your shares add up to 1 at the end, but not in the layers. A token "
-        "that a layer counts too much stays too much.": _thinned(
+        "your fractions add up to 1 at the end, but not in the layers. A "
+        "token that a layer weights too heavily remains too heavy.": _thinned(
             as_it_was, last=_of_rows
         ),
-        "you divide once, at the end. By then rows of different sums have "
+        "you divide once, at the end. By then, rows with different sums have "
         "been mixed.": _thinned(lambda layer: layer, last=_of_rows),
         "half would be right for rows that add up to 2. Yours have lost their "
         "weak weights.": _thinned(lambda layer: layer / 2),
-        "your shares grow from layer to layer: nothing is divided any more.": (
-            _thinned(lambda layer: layer)
-        ),
-        "your attention shares out 1 before the identity is added, so each "
-        "token keeps a half. The order asked for is the other.": _thinned(
-            _of_rows, before=_of_rows
-        ),
+        "your fractions grow from layer to layer: nothing is divided any "
+        "more.": (_thinned(lambda layer: layer)),
+        "your attention rows add up to 1 before the identity is added, so "
+        "each token keeps a half. The exercise asks for the opposite "
+        "order.": _thinned(_of_rows, before=_of_rows),
         "the sums are right because you drop no weights.": _thinned(
             _of_rows, thin=False
         ),
         "your tokens keep nothing of themselves.": _thinned(
             _of_rows, itself=0
         ),
-        "your product goes through the layers the other way.": _thinned(
+        "your product goes through the layers in opposite order.": _thinned(
             _of_rows, downward=True
         ),
         "you drop the strongest weights.": _thinned(_of_rows, strongest=True),
-        "you drop the weakest of each row; the weakest of the whole layer "
-        "are to go.": _thinned(_of_rows, each_row=True),
+        "you drop the weakest of each row; drop the weakest of the whole "
+        "layer.": _thinned(_of_rows, each_row=True),
     }
     return FunctionExercise(
         "16.4",
         "thinned rollout",
         hints=(
-            "What is a token made of? Add up the shares. How much should it "
-            "be?",
+            "What is a token made of? Add up the fractions. What should the "
+            "sum be?",
             "Look at one layer after its division. Does each row of it add "
             "up to 1?",
-            "`layer.sum(dim=-1)` has one axis less than `layer`. Along "
-            "which axis of `layer` does PyTorch then lay these sums?",
+            "`layer.sum(dim=-1)` has one axis fewer than `layer`. Along which "
+            "axis of `layer` does PyTorch then broadcast these sums?",
         ),
         right=_thinned(_of_rows),
         wrong=wrong,

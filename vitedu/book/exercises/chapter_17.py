@@ -16,18 +16,18 @@ from vitedu.book.grading import (
 
 def _causes() -> dict[str, str]:
     return {
-        "healthy": "300 images bring the test images and the new ones near "
-        "90 %, together.",
-        "few images": "40 images are known by heart at once, and the test "
-        "images and the new ones stay far below them, together.",
-        "test in training": "the test images are learned by heart like all "
-        "others, so their line ends with that of training.",
-        "too much variation": "what is drawn for training is harder than any "
-        "image as it is, so the training line stays lowest.",
-        "wrong labels": "wrong labels can only be learned by heart, and that "
-        "comes late: what was known of other images is lost again.",
-        "other pixels": "only the test images have other pixels, so they "
-        "alone fall behind, and new images do not.",
+        "healthy": "300 images bring both the test images and the new ones "
+        "near 90%.",
+        "few images": "40 images are memorised at once, and both the test "
+        "images and the new ones remain far below them.",
+        "test in training": "the test images are memorised like all others, "
+        "so their line ends with the training line.",
+        "too much variation": "the varied images seen in training are harder "
+        "than any original image, so the training line remains lowest.",
+        "wrong labels": "wrong labels can only be memorised, and that comes "
+        "late: what was known about other images is lost again.",
+        "other pixels": "only the test images have different pixels, so only "
+        "they fall behind, and new images do not.",
     }
 
 
@@ -47,16 +47,17 @@ def _make_pretraining_steps() -> NumberExercise:
             "How many of them make one step?",
         ),
         right=images * epochs / batch,
-        why="303 million images, 7 times, 4,096 at once: about 518,000 steps.",
+        why="303 million images, 7 times, 4,096 at a time: about 518,000 "
+        "steps.",
         wrong={
             images / batch: "that is one epoch.",
             images * epochs / 512: "batches of 512 are those of fine-tuning.",
-            18_000 * epochs / batch: "18 thousand are the classes. How many "
-            "images are there?",
+            18_000 * epochs / batch: "18 thousand is the number of classes. "
+            "How many images are there?",
             images * epochs: "that is how many images the network sees. How "
             "many of them make one step?",
-            images * epochs * batch: "a step takes 4,096 images: more in a "
-            "batch, fewer steps.",
+            images * epochs * batch: "a step takes 4,096 images: the more in "
+            "a batch, the fewer steps.",
         },
     )
 
@@ -100,7 +101,7 @@ def _make_images_needed() -> FunctionExercise:
 
     wrong = {
         "you went along a straight line in the number of images. Between two "
-        "points of our figure the line is straight in the logarithm of the "
+        "points of our figure, the line is straight in the logarithm of that "
         "number.": crossing(lambda x: x, lambda x: x),
         "this is the first measured size that is enough. The line crosses "
         "the wanted accuracy before it.": measured,
@@ -108,10 +109,10 @@ def _make_images_needed() -> FunctionExercise:
         "this is a logarithm. How many images are that?": crossing(
             torch.log2, lambda x: x
         ),
-        "you found the last crossing. Which is the smallest number that was "
+        "you found the last crossing. What is the smallest number that was "
         "enough?": last_crossing,
-        "the curve never gets there. The largest size is no answer, since it "
-        "is not enough; return infinity.": largest_if_never,
+        "the curve never gets there. The largest size is not an answer, since "
+        "it is not enough; return infinity.": largest_if_never,
     }
     sizes = torch.tensor([100.0, 400.0, 1600.0, 6400.0])
     rising = torch.tensor([0.2, 0.4, 0.8, 0.9])
@@ -131,10 +132,10 @@ def _make_images_needed() -> FunctionExercise:
         hints=(
             "Between which two points does the curve first reach the wanted "
             "height?",
-            "Find the first point that is high enough, and the one before "
-            "it. Which share of the way up lies `wanted`?",
-            "Go the same share of the way from one logarithm to the other, "
-            "and come back from logarithms to images.",
+            "Find the first point that is high enough, and the one before it. "
+            "What fraction of the way up is `wanted`?",
+            "Go the same fraction of the way from one logarithm to the other, "
+            "and convert back from logarithms to images.",
         ),
         right=right,
         wrong=wrong,
@@ -171,14 +172,14 @@ def _make_some_of_each() -> FunctionExercise:
         return torch.cat(kept).sort().values
 
     wrong = {
-        "the number of images is right, but not of each class: you took the "
-        "first of all classes together.": in_all,
-        "of each class you took the images that come first in the data. "
-        "Which come first in `order`?": first_in_file,
-        "these are places in `order`. Which images stand there?": places,
+        "the number of images is right, but not the number from each class: "
+        "you took the first of all classes together.": in_all,
+        "from each class you took the images that come first in the data. "
+        "Which ones come first in `order`?": first_in_file,
+        "these are positions in `order`. Which images are there?": places,
         "these are images of one class only.": one_class,
-        "you compared `labels` with the class and then indexed `order`: "
-        "labels and order do not stand in the same order.": unmoved,
+        "you compared `labels` with the class and then indexed `order`: the "
+        "two are not in the same order.": unmoved,
         "the images are right; sort them.": each,
     }
     generator = torch.Generator().manual_seed(0)
@@ -199,11 +200,11 @@ def _make_some_of_each() -> FunctionExercise:
         "17.3",
         "some of each",
         hints=(
-            "Of one class: which of its images come first in `order`?",
+            "Take one class: which of its images come first in `order`?",
             "`labels[order]` are the labels in the shuffled order. At which "
-            "places do they equal the class?",
-            "A place in `order` is no image yet: look up which image stands "
-            "there. Keep the first few of each class, and sort at the end.",
+            "positions do they equal the class?",
+            "A position in `order` is not an image yet: look up which image "
+            "is there. Keep the first few of each class, and sort at the end.",
         ),
         right=right,
         wrong=wrong,
@@ -217,17 +218,17 @@ some_of_each = _make_some_of_each()
 
 def _make_six_data_sets() -> LettersExercise:
     seen = {
-        "healthy": "Here the test images and the new ones end near 90 %.",
-        "few images": "Here training is at 100 % first of all, and the other "
-        "two lines stay near 60 %.",
-        "test in training": "Here the test images reach 100 % with training, "
+        "healthy": "Here the test images and the new ones end near 90%.",
+        "few images": "Here training is the first to reach 100%, and the "
+        "other two lines remain near 60%.",
+        "test in training": "Here the test images reach 100% with training, "
         "and the new ones do not.",
-        "too much variation": "Here training ends far down, with the other "
-        "two lines above it.",
+        "too much variation": "Here training ends low, with the other two "
+        "lines above it.",
         "wrong labels": "Here the test images and the new ones rise first and "
         "fall again, while training rises slowly all the time.",
-        "other pixels": "Here the new images go near training, and the test "
-        "images stay far below both.",
+        "other pixels": "Here the new images come close to training, and the "
+        "test images remain far below both.",
     }
     return LettersExercise(
         "17.4",

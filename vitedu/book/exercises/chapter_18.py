@@ -47,16 +47,17 @@ image_side = NumberExercise(
     "image side",
     hints=(
         "Which of the positions belongs to no patch?",
-        "The others form a square. How many patches lie along its side, and "
-        "what do the first two axes of the kernel say about one patch?",
+        "The others form a square. How many patches are there along its side, "
+        "and what do the first two axes of the kernel tell you about one "
+        "patch?",
     ),
     right=384,
     why="144 of the 145 positions are patches, 12 by 12, of 32 pixels each.",
     wrong={
         224: "that is the usual size, but 7 × 7 patches would make 50 "
         "positions.",
-        145 * 32: "that is as if all positions stood in one row.",
-        144 * 32: "that is as if all patches stood in one row.",
+        145 * 32: "that is as if all positions were in one row.",
+        144 * 32: "that is as if all patches were in one row.",
         12: "that is the side of the grid, in patches.",
         144: "that is the number of patches.",
         145: "that is the number of positions.",
@@ -87,13 +88,13 @@ def _make_by_kind() -> FunctionExercise:
 
     wrong = {
         "you left the rows as they are.": lambda weight, num_heads: weight,
-        "you turned it the other way round: this would bring timm's rows "
-        "into the order of this file.": lambda weight, num_heads: rearrange(
+        "you did it the other way round: this would bring timm's rows into "
+        "the order of this file.": lambda weight, num_heads: rearrange(
             weight, "(three h k) d -> (h three k) d", h=num_heads, three=3
         ),
-        "you took every third row for a query; here the queries of a head "
-        "stand together.": order("(h k three)"),
-        "you let the heads change fastest; here all rows of a head stand "
+        "you took every third row for a query; here the queries of a head are "
+        "together.": order("(h k three)"),
+        "you let the heads change fastest; here all rows of a head are "
         "together.": order("(three k h)"),
         "inside each kind, the rows of the heads are interleaved.": (
             lambda weight, num_heads: rearrange(
@@ -133,7 +134,7 @@ by_kind = _make_by_kind()
 
 
 def _make_heads_of_mystery() -> NumberExercise:
-    refuted = "with that many heads the logits are others; did you compare?"
+    refuted = "with that many heads, the logits differ; did you compare?"
     return NumberExercise(
         "18.3",
         "heads of mystery",
@@ -142,17 +143,17 @@ def _make_heads_of_mystery() -> NumberExercise:
             "besides the file was published?",
             "The number of heads divides `d_model`. There are not many such "
             "numbers.",
-            "`config_of(path, num_heads=...)` takes a number of yours. "
-            "Which of them brings back the published logits?",
+            "`config_of(path, num_heads=...)` takes a number that you choose. "
+            "Which one reproduces the published logits?",
         ),
         right=_HEADS,
-        why="only with 6 heads, each 4 wide, the logits are the published "
+        why="only with 6 heads, each of width 4, are the logits the published "
         "ones.",
         wrong={
             1: "that is what the file claims; its logits say otherwise.",
             4: "4 may be the width of a head. How many are there?",
             **dict.fromkeys((2, 3, 8, 12, 24), refuted),
-            5: "24 columns cannot be shared out among 5 heads.",
+            5: "24 columns cannot be divided evenly among 5 heads.",
             64: "heads of 64 columns are usual, but this file has only 24.",
         },
         tolerance=0,

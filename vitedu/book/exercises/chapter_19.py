@@ -21,11 +21,12 @@ def _make_bytes_sent() -> NumberExercise:
             "A chunk is a sixteenth of the gradient. How many bytes is that?",
         ),
         right=2 * 15 / 16 * whole,
-        why="30 chunks of a sixteenth of the gradient, two bytes a number.",
+        why="30 chunks of a sixteenth of the gradient, two bytes per number.",
         wrong={
-            2 * 15 / 16 * 4 * _PARAMETERS: "that is with four bytes a number.",
-            15 / 16 * whole: "that is half of it: the sums are made, but not "
-            "yet known to all; or you counted numbers, not bytes.",
+            2 * 15 / 16 * 4 * _PARAMETERS: "that is with four bytes per "
+            "number.",
+            15 / 16 * whole: "that is half of it: the sums are complete, but "
+            "not yet known to all; or you counted numbers, not bytes.",
             whole: "that is the whole gradient once. Count the chunks.",
             2 * whole: "a process sends 2 * 15 chunks, not 2 * 16: one of "
             "them is its own.",
@@ -53,7 +54,7 @@ def _make_join() -> FunctionExercise:
         return joined
 
     wrong = {
-        "you took the mean of both halves, whatever their sums.": mixed(
+        "you averaged the two halves, whatever their sums.": mixed(
             lambda a, b: torch.full_like(a, 0.5)
         ),
         "you added the outputs; each is already a mean.": (
@@ -61,7 +62,7 @@ def _make_join() -> FunctionExercise:
         ),
         "you weighted with the logarithms themselves, not with their "
         "exponentials.": mixed(lambda a, b: a / (a + b)),
-        "the shares are exchanged.": mixed(lambda a, b: torch.sigmoid(b - a)),
+        "the shares are swapped.": mixed(lambda a, b: torch.sigmoid(b - a)),
         "you took the half with the larger sum, and nothing of the other.": (
             mixed(lambda a, b: (a > b).to(a))
         ),
@@ -70,7 +71,7 @@ def _make_join() -> FunctionExercise:
                 log_a.exp() * out_a + log_b.exp() * out_b
             )
         ),
-        "one share for all queries; each has its own.": mixed(
+        "you use one share for all queries; each has its own.": mixed(
             lambda a, b: torch.sigmoid(a.mean() - b.mean())
         ),
     }
@@ -99,7 +100,7 @@ def _make_join() -> FunctionExercise:
             "it by that sum, and two halves can be added.",
             "The first half counts as exp(log_a) and the second as "
             "exp(log_b). What is the first half's share of both?",
-            "That share depends on the difference of the logarithms alone. "
+            "That share depends only on the difference of the logarithms. "
             "Which function turns a difference into a share without "
             "overflowing?",
         ),
@@ -124,26 +125,26 @@ def _make_loss_of_share() -> FunctionExercise:
         return loss
 
     wrong = {
-        "the more padding a share has, the smaller its loss comes out.": (
+        "the more padding a share has, the smaller its loss.": (
             divided(lambda places, own, all_words, n: n / places)
         ),
         "DDP divides by the number of processes, and nothing makes up for "
         "it.": divided(lambda places, own, all_words, n: 1 / all_words),
-        "it is divided by the words of this share. Shares with few words "
-        "would count too much.": divided(
+        "you divide by the number of words in this share. Shares with few "
+        "words would count too much.": divided(
             lambda places, own, all_words, n: 1 / own
         ),
-        "it is divided by the words of this share, and multiplied by the "
-        "processes as well.": divided(
+        "you divide by the number of words in this share, and multiply by the "
+        "number of processes as well.": divided(
             lambda places, own, all_words, n: n / own
         ),
-        "nothing is divided by the number of words.": divided(
+        "you do not divide by the number of words.": divided(
             lambda places, own, all_words, n: n
         ),
         "you divided by the number of processes; DDP does that already.": (
             divided(lambda places, own, all_words, n: 1 / (all_words * n))
         ),
-        "padding is in the sum.": (
+        "the sum includes padding.": (
             lambda losses, counts, everywhere, processes: (
                 losses.sum() * processes / everywhere
             )
@@ -165,10 +166,9 @@ def _make_loss_of_share() -> FunctionExercise:
         "19.3",
         "loss of share",
         hints=(
-            "What would one process divide by that had the whole batch?",
-            "Write down what comes out when DDP adds the gradients of all "
-            "processes and divides by their number. What has to stand in "
-            "each?",
+            "What would a single process divide by if it had the whole batch?",
+            "Write down what results when DDP adds the gradients of all "
+            "processes and divides by their number. What has to be in each?",
         ),
         right=divided(lambda places, own, all_words, n: n / all_words),
         wrong=wrong,

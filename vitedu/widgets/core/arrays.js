@@ -20,6 +20,12 @@ export function decodeArray({ data, shape, dtype }) {
   return { data: dtype === "float16" ? fromHalf(raw) : raw, shape };
 }
 
+// What Python sent in rows: one for each place of its first axis.
+export function rowsOf(array) {
+  const { data, shape } = decodeArray(array);
+  return inRows(data, data.length / shape[0]);
+}
+
 // The way back, for an array that the page changed: `data` is typed as Python
 // had sent it (not float16).
 export function encodeArray({ data, shape }, dtype) {

@@ -3,11 +3,15 @@
 // page says in its fragment how they differ from that:
 //
 //     #explorer-softmax-scaling:head_dim=512&scale=none
+//
+// The browser keeps the same text, so that a reader who comes back finds the
+// explorer as it was; an address that speaks of it wins.
 
 import { decodeArray, encodeArray } from "./arrays.js";
 import { button } from "./controls.js";
 import { html, newId, put, write } from "./dom.js";
-import { onTraits, setTraits } from "./frame.js";
+import { onTraits, onceAFrame, setTraits } from "./frame.js";
+import { keepFragment, keptFragment } from "./kept.js";
 import { sentence } from "./texts.js";
 import TOOLS from "./tools.words.json" with { type: "json" };
 
@@ -110,19 +114,25 @@ export function readFragment(fragment, id, schema) {
     ? settingsFrom(schema, new URLSearchParams(query)) : null;
 }
 
-export function writeFragment(id, schema, get) {
+// What is as at the start, or as `usual` has it, goes without saying.
+export function writeFragment(id, schema, get, usual = {}) {
   const texts = Object.entries(schema).map(([name, facts]) =>
-    [name, settingText(facts, get(name)), settingText(facts, startOf(facts))]);
+    [name, settingText(facts, get(name)),
+      settingText(facts, usual[name] ?? startOf(facts))]);
   const query = new URLSearchParams(texts.filter(([, now, start]) =>
     now !== start).map(([name, now]) => [name, now]));
   return `#${id}${String(query) && `:${query}`}`;
 }
 
-// Brings into sight what lies in folds, and goes on from there.
-function goTo(root) {
+function unfold(root) {
   for (let node = root; node; node = node.parentElement) {
     if (node.matches("details:not([open])")) node.open = true;
   }
+}
+
+// Brings into sight what lies in folds, and goes on from there.
+function goTo(root) {
+  unfold(root);
   put(root, "tabindex", "-1");
   root.scrollIntoView();
   root.focus({ preventScroll: true });
@@ -131,8 +141,9 @@ function goTo(root) {
 // A tour: steps of [sentence, {setting: value}, part]. What a step does not
 // name is as at the start. A sentence may be a function, called once that is
 // drawn. `part`, which may be missing, is the class of what a step speaks of:
-// it is outlined, and comes into sight between the bar and the tour.
-function makeTour(frame, go, steps, onEnd) {
+// it is outlined, unfolded, and comes into sight between the bar and the tour.
+// `reveal` is called with its node once that is drawn.
+function makeTour(frame, go, steps, { onStart, onEnd, reveal }) {
   let at = 0;
   let lit;
   const text = html("p", {
@@ -142,8 +153,7 @@ function makeTour(frame, go, steps, onEnd) {
     back: button(TOOLS.back, () => show(at - 1)),
     next: button(TOOLS.next, () => show(at + 1)),
     end: button(TOOLS.end, () => {
-      root.hidden = true;
-      light();
+      end();
       onEnd();
     }),
   };
@@ -153,10 +163,11 @@ function makeTour(frame, go, steps, onEnd) {
   for (const one of [buttons.next, buttons.end]) {
     put(one, "aria-describedby", text.id);
   }
-  function light(part) {
+  function light(node) {
     lit?.classList.remove("vitedu-lit");
-    lit = part && frame.root.querySelector(`.${part}`);
+    lit = node;
     if (!lit) return;
+    unfold(lit);
     lit.classList.add("vitedu-lit");
     lit.style.scrollMarginBottom = `${root.offsetHeight + 24}px`;
     lit.scrollIntoView({ block: "nearest" });
@@ -165,13 +176,16 @@ function makeTour(frame, go, steps, onEnd) {
     at = step;
     const [said, settings, part] = steps[at];
     const count = { step: at + 1, steps: steps.length };
-    go(Object.entries(settings).map(([name, value]) => [name, String(value)]));
+    go(Object.entries(settings).map(([name, value]) =>
+      [name, Array.isArray(value) ? value.join("_") : String(value)]));
     const words = (it) => sentence(TOOLS.step, count) + it;
     if (typeof said === "string") write(text, words(said));
     // The explorer has asked for this frame before.
     requestAnimationFrame(() => {
       if (typeof said === "function") write(text, words(said()));
-      light(part);
+      const node = part && frame.root.querySelector(`.${part}`);
+      reveal(node);
+      light(node);
     });
     buttons.back.disabled = at === 0;
     buttons.next.disabled = at === steps.length - 1;
@@ -179,33 +193,43 @@ function makeTour(frame, go, steps, onEnd) {
     else if (buttons.back.disabled) buttons.next.focus();
   }
   function start() {
+    onStart();
     root.hidden = false;
     frame.root.scrollIntoView();
     show(0);
   }
-  return { root, start };
+  function end() {
+    root.hidden = true;
+    light();
+  }
+  return { root, start, end };
 }
 
 // The tools at the foot of an explorer. They set what an address asks for, so
 // they are made before the explorer looks at its settings. `usual` has what
 // this reader's browser starts with in place of what the page gives; `alone`
-// says whether the site has a page with this explorer alone.
-export function makeTools(
-  frame, model, { tour = [], usual = {}, alone = true } = {},
-) {
+// says whether the site has a page with this explorer alone. `reveal` brings
+// into sight what an address or a tour has asked for, a node or nothing, and
+// `onTour` hears that the tour begins.
+export function makeTools(frame, model, {
+  tour = [], usual = {}, alone = true, reveal = () => {}, onTour = () => {},
+} = {}) {
   const schema = model.get("_schema");
   const { root: place } = frame;
   const { id } = place;
   // In a notebook the address is that of JupyterLab, in a deck that of a slide.
   const onPage = globalThis.viteduWidgetState && !place.closest(".reveal");
+  // What another site frames starts as that site wants it.
+  const keeps = onPage && !place.closest(".embed");
   const said = html("span", { class: "vitedu-said", role: "status" });
   const buttons = [button(TOOLS.again, () => {
     setTraits(model, { ...settingsFrom(schema, []).values, ...usual });
+    reveal();
     write(said, TOOLS.restarted);
   })];
   const steps = makeTour(
     frame, (texts) => setTraits(model, settingsFrom(schema, texts).values),
-    tour, () => start.focus(),
+    tour, { onStart: onTour, onEnd: () => start.focus(), reveal },
   );
   const start = button(TOOLS.take, steps.start);
   if (tour.length) buttons.unshift(start);
@@ -214,7 +238,13 @@ export function makeTools(
   if (onPage && alone && location.protocol !== "file:") {
     buttons.push(button(TOOLS.embed, embed));
   }
-  if (document.fullscreenEnabled) buttons.push(fullScreen(place));
+  // For a projector: a frame in a page of another site cannot fill the screen.
+  const large = new URLSearchParams(location.search).has("large");
+  function enlarge(full) {
+    place.classList.toggle("vitedu-large", full || large);
+  }
+  enlarge(false);
+  if (document.fullscreenEnabled) buttons.push(fullScreen(place, enlarge));
 
   const fragment = () => writeFragment(id, schema, (name) => model.get(name));
   async function embed() {
@@ -238,32 +268,46 @@ export function makeTools(
   }
   function arrive() {
     const asked = readFragment(location.hash, id, schema);
-    if (!asked) return;
+    if (!asked) return false;
     setTraits(model, asked.values);
     requestAnimationFrame(() => {
+      reveal();
       goTo(place);
       const names = asked.ignored.join(", ");
       write(said, names && sentence(TOOLS.ignored, { names }));
     });
+    return true;
+  }
+  function comeBack() {
+    const kept = readFragment(keptFragment(id), id, schema);
+    if (!kept) return;
+    setTraits(model, kept.values);
+    requestAnimationFrame(() => reveal());
   }
   // A link to where the address leads already changes no address.
   function onClick({ target }) {
     if (target.closest?.("a[href]")?.href === location.href) arrive();
   }
   // What was said holds until something changes.
-  const ignore = onTraits(model, Object.keys(schema), () => write(said, ""));
+  const keep = onceAFrame(() => keepFragment(id,
+    writeFragment(id, schema, (name) => model.get(name), usual)));
+  const ignore = onTraits(model, Object.keys(schema), () => {
+    write(said, "");
+    if (keeps) keep();
+  });
   if (onPage) {
-    arrive();
+    if (!arrive() && keeps) comeBack();
     addEventListener("hashchange", arrive);
     addEventListener("click", onClick);
   }
   function dispose() {
     ignore();
+    keep.cancel();
     removeEventListener("hashchange", arrive);
     removeEventListener("click", onClick);
   }
   const row = html("div", { class: "vitedu-tools" }, ...buttons, said);
-  return { foot: [steps.root, row], dispose };
+  return { foot: [steps.root, row], endTour: steps.end, dispose };
 }
 
 // Puts a text where the reader can paste it from; not every browser lets it.
@@ -276,11 +320,14 @@ async function isCopied(text) {
   }
 }
 
-function fullScreen(place) {
+function fullScreen(place, onChange) {
   const isFull = () => document.fullscreenElement === place;
   const toggle = button(TOOLS.full, () =>
     (isFull() ? document.exitFullscreen() : place.requestFullscreen()));
-  place.addEventListener("fullscreenchange", () =>
-    write(toggle, isFull() ? TOOLS.notFull : TOOLS.full));
+  // The browser leaves it by keys and gestures of its own, too.
+  place.addEventListener("fullscreenchange", () => {
+    write(toggle, isFull() ? TOOLS.notFull : TOOLS.full);
+    onChange(isFull());
+  });
   return toggle;
 }
