@@ -55,6 +55,21 @@ def test_buttons_choose_the_network_and_the_order(show):
     assert np.abs(np.subtract(now["chances"], placed["chances"])).max() > 0.01
 
 
+# A page that always has something to do, as a slow machine's has: it keeps
+# the promise that a time limit makes, and no other.
+NEVER_IDLE = """
+requestIdleCallback = (work, options) => setTimeout(
+    () => work({ didTimeout: true, timeRemaining: () => 0 }),
+    options?.timeout ?? 1e6)"""
+
+
+def test_all_orders_are_counted_though_the_page_is_never_idle(show):
+    page = show(make())
+    page.add_init_script(NEVER_IDLE)
+    page.reload()
+    assert sum(published(ready(page))["counts"]) == 200
+
+
 def test_two_taps_swap_two_patches(show):
     page = show(make(seed=0, positions=True), has_touch=True, width=390)
     ready(page)

@@ -2,6 +2,11 @@
 
 import { freeId, html, write } from "./dom.js";
 
+// How long background work waits for an idle moment, and how long it then
+// takes at least: its start and the drawing after it cost more than a bit.
+const PATIENCE_MS = 100;
+const TURN_MS = 10;
+
 // The frame of an explorer, with the line that says its current reading. The
 // visible line follows every movement; screen readers get the sentence once
 // the reader has stopped moving.
@@ -57,16 +62,20 @@ export function onceAFrame(draw) {
 }
 
 // Calls `work`, which does a bit of a few milliseconds at most and tells
-// whether more is left, while the page has nothing else to do. A browser that
-// does not know when that is does a bit now and then.
+// whether more is left, while the page has nothing else to do. A page that
+// always has, as on a slow machine, gets on with it all the same.
 export function whenIdle(work) {
   const [ask, cancel] = globalThis.requestIdleCallback
-    ? [requestIdleCallback, cancelIdleCallback]
+    ? [(go) => requestIdleCallback(go, { timeout: PATIENCE_MS }),
+      cancelIdleCallback]
     : [(go) => setTimeout(go, 50), clearTimeout];
   let asked;
   function go(deadline) {
+    const end = performance.now() + TURN_MS;
+    const isTime = () =>
+      performance.now() < end || deadline?.timeRemaining() > 5;
     let more = work();
-    while (more && deadline?.timeRemaining() > 5) more = work();
+    while (more && isTime()) more = work();
     if (more) start();
   }
   function start() {
