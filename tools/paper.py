@@ -23,6 +23,7 @@ from vitedu.book.outputs import Say
 ROOT = Path(__file__).parent.parent
 DROPPED = (
     "form.vitedu-answer",
+    "details.attempt",
     "a.headerlink",
     "script:not([type$='widget-view+json'])",
     "details.above-input",

@@ -33,8 +33,9 @@ addEventListener("click", ({ target }) => {
   if (panel && target.closest("a[href^='#']")) panel.hidePopover();
 });
 
-// Guesses stay until the next visit, by the name of each and the place of what
-// was chosen. Choosing the same again takes a guess back.
+// What was chosen stays until the next visit, by the name of each question and
+// the place of the answer. Choosing the same again takes it back. After a wrong
+// answer the right one stays hidden until a second.
 addEventListener("DOMContentLoaded", () => {
   "use strict";
 
@@ -43,7 +44,9 @@ addEventListener("DOMContentLoaded", () => {
   try {
     chosen = Object(JSON.parse(localStorage.getItem(KEPT)));
   } catch { /* not allowed, or not ours */ }
-  for (const box of document.querySelectorAll(".vitedu-predict")) {
+  for (const box of document.querySelectorAll(
+    ".vitedu-predict, .vitedu-quiz",
+  )) {
     const inputs = [...box.querySelectorAll("input")];
     const [{ name }] = inputs;
     const kept = inputs[chosen[name]];
@@ -58,8 +61,16 @@ addEventListener("DOMContentLoaded", () => {
     function choose(input) {
       const at = inputs.indexOf(input);
       if (at < 0) return;
+      const isFirst = chosen[name] === undefined;
+      const isRight = input.closest("[data-right]") !== null;
+      const asks = input.closest(".vitedu-show") !== null;
       input.checked = at !== chosen[name];
       chosen[name] = input.checked ? at : undefined;
+      box.classList.toggle("again", isFirst && !isRight && !asks);
+      if (input.checked && isRight && box.matches(".vitedu-quiz")) {
+        document.dispatchEvent(
+          new CustomEvent("vitedu:right", { detail: name }));
+      }
       try {
         localStorage.setItem(KEPT, JSON.stringify(chosen));
       } catch { /* then it is forgotten */ }

@@ -93,19 +93,49 @@
     return [true, say.all];
   }
 
+  // Answers stay until the next visit, by the number of each exercise.
+  const KEPT = `${location.pathname}#answers`;
+  let kept = {};
+  try {
+    kept = Object(JSON.parse(localStorage.getItem(KEPT)));
+  } catch { /* not allowed, or not ours */ }
+
   for (const form of document.querySelectorAll("form.vitedu-answer")) {
     const bytes = Uint8Array.from(atob(form.dataset.facts), (sign) =>
       sign.charCodeAt(0));
     const facts = JSON.parse(new TextDecoder().decode(bytes));
+    const { number } = form.dataset;
     const [said, field] = [form.querySelector("p"), form.querySelector("input")];
-    form.hidden = false;
-    form.addEventListener("submit", (event) => {
-      event.preventDefault();
+    const fields = [...form.querySelectorAll("input, select")];
+    const values = () => fields.map(({ value }) => value);
+
+    function judge() {
       const [right, message] = field ? judgeNumber(facts, field.value)
         : judgeNames(facts, Object.fromEntries(new FormData(form)));
       const start = document.createElement("strong");
       start.textContent = facts.starts[Number(right)];
       said.replaceChildren(start, message);
+      return right;
+    }
+    function keep() {
+      kept[number] = values();
+      try {
+        localStorage.setItem(KEPT, JSON.stringify(kept));
+      } catch { /* then it is forgotten */ }
+    }
+
+    form.hidden = false;
+    if (Array.isArray(kept[number])) {
+      fields.forEach((one, at) => { one.value = kept[number][at] ?? ""; });
+      if (values().some(Boolean)) judge();
+    }
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (judge()) {
+        document.dispatchEvent(
+          new CustomEvent("vitedu:right", { detail: number }));
+      }
+      keep();
     });
     // What was said is no longer about what stands there.
     form.addEventListener("input", () => said.replaceChildren());

@@ -1,5 +1,6 @@
 // The place of a reader: in another language, and kept in the browser, with
-// the chapters that were read to their end, and a file for all that is kept.
+// the chapters that were read to their end, what was answered right, and a file
+// for all that is kept.
 (() => {
   "use strict";
 
@@ -47,10 +48,12 @@
 
   function load() {
     try {
-      const { read, last } = Object(JSON.parse(localStorage.getItem(KEPT)));
-      return { read: Array.isArray(read) ? read : [], last: last ?? null };
+      const found = Object(JSON.parse(localStorage.getItem(KEPT)));
+      const [read, right] = [found.read, found.right].map((list) =>
+        (Array.isArray(list) ? list : []));
+      return { read, right, last: found.last ?? null };
     } catch {
-      return { read: [], last: null }; // not allowed, or not ours
+      return { read: [], right: [], last: null }; // not allowed, or not ours
     }
   }
 
@@ -69,14 +72,22 @@
   let forgotten = false;
 
   function show() {
-    const read = new Set(load().read);
+    const found = load();
+    const read = new Set(found.read);
     for (const link of [...dashes, ...lists]) {
       link.classList.toggle("read", read.has(nameOf(link)));
     }
     const all = dashes.filter((link) => read.has(nameOf(link))).length;
     count.textContent = ofAll
-      .replace("{read}", all).replace("{all}", dashes.length);
+      .replace("{read}", all).replace("{all}", dashes.length)
+      .replace("{right}", found.right.length);
   }
+
+  // A question of the page was answered right.
+  document.addEventListener("vitedu:right", ({ detail }) => {
+    keep({ right: [...new Set([...load().right, detail])] });
+    show();
+  });
 
   function say(kind) {
     panel.querySelector("[role=status]").textContent =

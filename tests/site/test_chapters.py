@@ -63,6 +63,11 @@ CHOOSE = """() => {
       one.said.push(...told(one));
       const right = marked(one);
       see(one.radios[number].checked, one, `cannot be answered ${number}`);
+      if (!number && !one.radios[0].closest("[data-right]")) {
+        see(!right.length && !one.after.some(shown), one,
+          "leaves no second try");
+        continue;
+      }
       see(right.length === 1 && right[0].hasAttribute("data-right"), one,
         `marks the wrong answer after ${number}`);
     }

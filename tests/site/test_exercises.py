@@ -173,3 +173,28 @@ def test_a_chapter_asks_and_runs_nothing(open_page, folder, label, said):
     assert "def attention(q, k, v, mask=None): ..." in shown
     for of_the_notebook in ("my_answer", "check.attention(", ".hints"):
         assert of_the_notebook not in shown
+
+
+@pytest.mark.parametrize(
+    ("folder", "line"),
+    [
+        ("", "Without Python: find the mistake"),
+        ("zh/", "不用 Python：找出错误"),
+    ],
+)
+def test_a_reader_finds_a_mistake_without_python(open_page, folder, line):
+    page = open_page(f"{folder}chapters/05-multi-head-attention.html")
+    attempt = page.locator("details.attempt")
+    attempt.get_by_text(line).click()
+    expect(attempt.locator("pre")).to_contain_text("softmax")
+    said = attempt.get_by_role("status").locator("p:visible")
+    right = attempt.locator("label[data-right]")
+    wrong = attempt.locator("label:not([data-right])").first
+    # After a wrong answer the right one waits for a second.
+    wrong.click()
+    expect(said).to_have_count(1)
+    mark = "label => getComputedStyle(label, '::after').content"
+    assert "✓" not in right.evaluate(mark)
+    right.click()
+    expect(said).to_have_count(1)
+    assert "✓" in right.evaluate(mark)

@@ -135,13 +135,14 @@ def test_the_code_of_a_figure_opens_from_a_small_link(page):
 
 def test_what_follows_waits_for_a_guess_by_keyboard(page):
     box, waiting = first_guess(page)
-    note = box.get_by_text("unfolds when")
+    note = box.get_by_text("unfolds with")
     expect(waiting).to_be_hidden()
     expect(note).to_be_visible()
     heading = page.get_by_role("heading", name="Explore: take the root away")
     expect(heading).to_be_visible()
     box.get_by_role("radio").first.focus()
     page.keyboard.press("Space")
+    expect(waiting).to_be_hidden()
     page.keyboard.press("ArrowDown")
     expect(box.get_by_role("radio").nth(1)).to_be_checked()
     expect(box.locator("[role=status] p:visible")).to_have_count(1)

@@ -23,19 +23,42 @@ def kept(page: Page) -> Locator:
 
 def test_a_chapter_is_read_when_its_end_was_seen(open_page, site):
     page = open_page(CHAPTER)
-    expect(kept(page).locator(".read")).to_have_text("0 of 23 chapters read")
+    expect(kept(page).locator(".read")).to_have_text(
+        "0 of 23 chapters read, 0 questions answered"
+    )
     page.keyboard.press("Escape")
     read_to_the_end(page)
     dash = page.locator(".dashes a.read")
     expect(dash).to_have_attribute("aria-current", "page")
     page.goto(f"{site.address}/{FRONT}")
-    expect(kept(page).locator(".read")).to_have_text("1 of 23 chapters read")
+    expect(kept(page).locator(".read")).to_have_text(
+        "1 of 23 chapters read, 0 questions answered"
+    )
     read = page.locator("#contents .pages a.read")
     expect(read).to_have_text("5. Multi-head attention")
     # Of another language it is the same chapter.
     page.goto(f"{site.address}/zh/{FRONT}")
     count = page.locator("#contents .kept .read")
-    expect(count).to_have_text("已读 1 / 23 章")
+    expect(count).to_have_text("已读 1 / 23 章，答对 0 题")
+
+
+def test_right_answers_are_kept_and_counted_once(open_page):
+    page = open_page(CHAPTERS[2])
+    field = page.get_by_label("Your answer").first
+    for answer in ("1600", "40", "40"):
+        field.fill(answer)
+        field.press("Enter")
+    quiz = page.locator("#five-questions .vitedu-quiz").first
+    quiz.locator("label:not([data-right])").first.click()
+    quiz.locator("label[data-right]").click()
+    page.reload()
+    expect(field).to_have_value("40")
+    said = page.locator("form.vitedu-answer [role=status]").first
+    expect(said).to_contain_text("Right: the variance is 100")
+    expect(quiz.locator("label[data-right] input")).to_be_checked()
+    expect(kept(page).locator(".read")).to_have_text(
+        "0 of 23 chapters read, 2 questions answered"
+    )
 
 
 def test_the_front_page_leads_to_where_reading_stopped(open_page, site):

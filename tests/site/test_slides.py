@@ -119,8 +119,10 @@ def test_every_slide_is_in_order_and_holds_what_its_chapter_holds(
     path = folder / f"{name}.html"
     deck = path.read_text(encoding="utf-8")
     kinds = ("fieldset class=", 'p class="claim"', 'p class="rung"')
-    for kind in kinds:
-        assert deck.count(f"<{kind}") == chapter.count(f"<{kind}"), kind
+    wanted = {kind: chapter.count(f"<{kind}") for kind in kinds}
+    # Somebody else's mistakes are for readers of the page.
+    wanted[kinds[0]] -= chapter.count('<details class="attempt"')
+    assert {kind: deck.count(f"<{kind}") for kind in kinds} == wanted
     # The page holds drawings, the deck their files.
     drawings = re.findall(
         r'<div class="drawings[^"]*"><svg [^>]*? data-file="(.*?)"', chapter

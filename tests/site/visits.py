@@ -66,7 +66,7 @@ UNFOLD = """() => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
   for (const one of document.querySelectorAll(
     ".toggle-hidden > .toggle-button, "
-      + ".vitedu-choices label:first-child input",
+      + ".vitedu-choices label[data-right] input:not(:checked)",
   )) one.click();
 }"""
 # The page looks for what can be scrolled a little later.

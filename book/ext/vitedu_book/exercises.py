@@ -3,7 +3,13 @@
 In a notebook an exercise is a cell to fill in, a cell with its hints, and a
 folded one that runs the book's solution. A page runs no Python: where a number
 or names are asked for, it has a form, which `exercises.js` checks as Python
-would; where code is asked for, it shows what there is to start from.
+would; where code is asked for, it shows what there is to start from, and asks
+what is wrong with somebody else's attempt.
+
+`book/attempts/NN-name.yml` holds these attempts, one for each exercise of the
+chapter that asks for code: `code` with one mistake, and four `options`. Each
+`says` a piece of what the check says about a mistake, and `why` this code makes
+it or does not; one is `right`.
 """
 
 import base64
@@ -13,10 +19,12 @@ from functools import cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import yaml
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
 from sphinx.util import logging
 
 from .written import CELL, OUTPUT, SOURCE, html, parts
@@ -25,11 +33,13 @@ if TYPE_CHECKING:
     from vitedu.book.grading import Exercise
     from vitedu.book.outputs import Say
 
+ATTEMPTS = "attempts"
+QUESTION = "What is wrong with this attempt?"
 SCRIPT = "exercises.js"
 FORM = "vitedu-answer"
-_CHAPTER = re.compile(r"chapters/(\d\d)-")
+_CHAPTER = re.compile(r"chapters/((\d\d)-.*)")
 _ASKED = re.compile(r"^check\.(\w+)\((\w+)\)$", re.MULTILINE)
-_HINTS = re.compile(r"^check\.\w+\.hints$")
+_HINTS = re.compile(r"^check\.(\w+)\.hints$")
 _SOLVED = re.compile(r"^check\.\w+\.must_accept\(", re.MULTILINE)
 _IMPORT = re.compile(
     r"^from vitedu\.book\.exercises import .*\n", re.MULTILINE
@@ -40,11 +50,89 @@ _ANSWER = re.compile(
 _LOG = logging.getLogger(__name__)
 
 
+class BadAttempt(SphinxError):
+    """A file of attempts that cannot be used."""
+
+    category = "Attempt"
+
+
+class Attempt(NamedTuple):
+    """An answer with one mistake, and what a reader may say of it.
+
+    Attributes:
+        code: It defines what the exercise asks for, under that name.
+        uses: What the code needs besides, as imports.
+        options: What the check says about a mistake -> why this is the one,
+            or is not.
+        right: The right one of them.
+    """
+
+    code: str
+    uses: str
+    options: dict[str, str]
+    right: str
+
+
+def read_attempts(
+    path: Path, exercises: "dict[str, Exercise]"
+) -> dict[str, Attempt]:
+    """Read the attempts of a chapter, by the names of their exercises.
+
+    Raises:
+        BadAttempt: The file is not one of attempts at these exercises; says
+            which and why.
+    """
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return {
+            name: _attempt(entry, exercises[name])
+            for name, entry in entries.items()
+        }
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+        yaml.YAMLError,
+    ) as error:
+        raise BadAttempt(f"{path.name}: {error!r}") from None
+
+
+def _attempt(entry: dict[str, Any], exercise: "Exercise") -> Attempt:
+    known = [message for message, _ in exercise.mistakes()]
+    options: dict[str, str] = {}
+    right = []
+    for option in entry["options"]:
+        found = [message for message in known if option["says"] in message]
+        if len(found) != 1:
+            raise ValueError(
+                f"{exercise.number}: {option['says']!r} must be a piece of "
+                f"one message of the check, got {len(found)}"
+            )
+        options[found[0]] = option["why"]
+        right += found * bool(option.get("right"))
+    if len(right) != 1 or len(options) != 4:
+        raise ValueError(f"{exercise.number}: one of four options is right")
+    uses = entry.get("uses", "")
+    return Attempt(entry["code"], uses, options, right[0])
+
+
 def setup(app: Sphinx) -> None:
     """Work on each page before it is written."""
+    app.connect("doctree-read", depend)
     # Before sections are folded.
     app.connect("doctree-resolved", lay_out, priority=300)
     app.connect("html-page-context", add_script)
+
+
+def depend(app: Sphinx, doctree: nodes.document) -> None:
+    """Write a chapter again when its attempts have changed."""
+    if chapter := _CHAPTER.match(app.env.docname):
+        app.env.note_dependency(str(_file(app, chapter[1])))
+
+
+def _file(app: Sphinx, chapter: str) -> Path:
+    return Path(app.srcdir, "book", ATTEMPTS, f"{chapter}.yml")
 
 
 def lay_out(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -52,18 +140,21 @@ def lay_out(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     chapter = _CHAPTER.match(docname)
     if chapter is None or app.builder.format != "html":
         return
-    check = import_module(f"vitedu.book.exercises.chapter_{chapter[1]}")
+    check = import_module(f"vitedu.book.exercises.chapter_{chapter[2]}")
     say = _phrases(Path(app.srcdir, "book", "phrases"))
+    file = _file(app, chapter[1])
+    attempts = read_attempts(file, vars(check)) if file.exists() else {}
     for cell in [*parts(doctree, CELL)]:
         code = "\n".join(part.astext() for part in parts(cell, SOURCE))
         if asked := _ASKED.search(code):
             exercise = getattr(check, asked[1])
             _ask(cell, exercise, _ASKED.sub("", _IMPORT.sub("", code)), say)
-        elif _HINTS.match(code):
+        elif hinted := _HINTS.match(code):
             hints = [one for part in parts(cell, OUTPUT) for one in part]
-            cell.parent.replace(
-                cell, [html('<div class="hints">'), *hints, html("</div>")]
-            )
+            shown = [html('<div class="hints">'), *hints, html("</div>")]
+            if attempt := attempts.get(hinted[1]):
+                shown += _try(attempt, say)
+            cell.parent.replace(cell, shown)
         elif _SOLVED.search(code):
             _solve(cell)
     for missed in getattr(say, "missed", ()):
@@ -106,6 +197,40 @@ def _ask(
     cell[:] = shown
 
 
+def _try(attempt: Attempt, say: "Say") -> list[nodes.Node]:
+    """Show an attempt, and ask what is wrong with it."""
+    # Later than the rest: the book says which library it is about.
+    from vitedu.book.choices import choice_box
+
+    code = attempt.code.rstrip("\n")
+    told = {
+        sentence(say(message)): say(why)
+        for message, why in attempt.options.items()
+    }
+    right = sentence(say(attempt.right))
+    return [
+        html(
+            '<details class="attempt"><summary>Without Python: '
+            "find the mistake</summary>"
+        ),
+        nodes.literal_block(code, code, language="python"),
+        html(choice_box("vitedu-quiz", "", QUESTION, told, right)),
+        html("</details>"),
+    ]
+
+
+def sentence(message: str) -> str:
+    """Begin what a check says after a colon with a capital.
+
+    >>> sentence("you left out w_o."), sentence("w_o is left out.")
+    ('You left out w_o.', 'w_o is left out.')
+    """
+    # Not a name from code.
+    if not re.match(r"[a-z]+\b(?![.(])", message):
+        return message
+    return message[:1].upper() + message[1:]
+
+
 def form(exercise: "Exercise", say: "Say" = str) -> str:
     """Return the form for an exercise that asks for no code; else nothing.
 
@@ -127,7 +252,7 @@ def form(exercise: "Exercise", say: "Say" = str) -> str:
     text = base64.b64encode(json.dumps(facts).encode()).decode()
     return (
         f'<form class="{FORM}" aria-label="Exercise {exercise.number}" '
-        f'data-facts="{text}" hidden>{fields} <button>Check</button>'
+        f'data-number="{exercise.number}" data-facts="{text}" hidden>{fields} <button>Check</button>'
         '<p role="status"></p></form>'
     )
 

@@ -1,15 +1,20 @@
 """What follows a guess waits in one element until the reader has chosen.
 
 It holds everything up to the next heading, so that nothing of it is seen
-alone. The style sheet of the guesses does the rest; see `choices.py`.
+alone. The style sheet of the guesses does the rest; see `choices.py`. On the
+site it waits for a second choice if the first was wrong (`book.js`).
 """
+
+import re
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from .written import CELL, parts
+from .written import CELL, html, parts
 
 GUESS = "vitedu-predict"
+NOTE = "What comes next unfolds with the right answer or a second guess."
+_NOTE = re.compile(r'(?<=<p class="vitedu-folded">)[^<]*')
 AFTER = "vitedu-after"
 
 
@@ -24,6 +29,9 @@ def wrap(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if app.builder.format != "html":
         return
     cells = [cell for cell in parts(doctree, CELL) if _asks(cell)]
+    for cell in cells:
+        for shown in [*cell.findall(nodes.raw)]:
+            shown.replace_self(html(_NOTE.sub(NOTE, shown.astext())))
     # From the last, so that what follows one holds what follows the next.
     for cell in reversed(cells):
         place = cell.parent.index(cell) + 1

@@ -25,8 +25,8 @@ from .written import html
 FOLDER = "quizzes"
 TITLE = "Five questions"
 INTRODUCTION = (
-    "Choose an answer, and the box says what is behind it. You can choose "
-    "again, and nobody counts."
+    "Choose an answer, and the box says what is behind it. If it is wrong, "
+    "you have a second try before the right one is marked."
 )
 # Sphinx sets curly quotes into headings; a notebook has straight ones.
 _MARKS = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"", "`$*")
