@@ -10,7 +10,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25
 
 .DEFAULT_GOAL := help
 .PHONY: help book test serve lab reproduce soak mutants bench clean
-.PHONY: student instructor class
+.PHONY: student instructor class notebooks release
 .PHONY: slides handout epub times links pictures
 
 help: ## list the targets
@@ -83,7 +83,7 @@ mutants: $(VENV)/.installed-dev ## make each mistake in the library, see it noti
 reproduce: $(VENV)/.installed-dev ## execute again, compare the outputs
 	$(BIN)/python -m tools.reproduce
 
-student instructor class: $(VENV)/.installed ## editions for teaching: student LANGUAGE=zh
+student instructor class notebooks: $(VENV)/.installed ## editions for teaching: student LANGUAGE=zh
 	$(BIN)/python -m tools.editions $@ $(LANGUAGE)
 
 pictures: book $(VENV)/.installed-dev ## take the pictures of the site that the README and links show
@@ -100,6 +100,10 @@ handout: book $(VENV)/.installed-dev ## print the chapters and the book as PDF: 
 epub: book $(VENV)/.installed-dev ## make an e-book of the book: epub LANGUAGE=zh
 	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/python -m tools.epub $(LANGUAGE)
+
+release: book $(VENV)/.installed-dev ## make all there is to download, and put it into both sites
+	$(BIN)/python -m tools.ensure_browser
+	$(BIN)/python -m tools.release
 
 slides: book ## build the site, then write a deck for each chapter: slides LANGUAGE=zh
 	$(BIN)/python -m tools.slides $(LANGUAGE)

@@ -3,11 +3,12 @@
     python -m tools.editions student       without solutions, to be filled in
     python -m tools.editions instructor    with solutions, notes for teachers
     python -m tools.editions class         a zip with all that students need
+    python -m tools.editions notebooks     the same with solutions, for oneself
     python -m tools.editions student zh    the same in Chinese, as the others
 
-They are written into `_build/student`, `_build/instructor` and
-`_build/from-transformer-to-vit.zip`, those in Chinese into
-`_build/student-zh` and so on. There, what cells show is Chinese, too.
+They are written into `_build/student`, `_build/instructor`,
+`_build/from-transformer-to-vit.zip` and `_build/notebooks.zip`, those in
+Chinese into `_build/student-zh` and so on. There, what cells show is Chinese, too.
 """
 
 import copy
@@ -62,7 +63,11 @@ BESIDE = (
     "LICENSE",
     "LICENSE-text",
 )
-ZIP = "from-transformer-to-vit.zip"
+# A zip -> its name, and the edition of the chapters in it.
+ZIPS = {
+    "class": ("from-transformer-to-vit.zip", "student"),
+    "notebooks": ("notebooks.zip", "chapters"),
+}
 START = (
     "# Start here",
     "1. Install Python 3.11 or newer.",
@@ -195,7 +200,8 @@ def make(
     """Make an edition of a chapter.
 
     Args:
-        edition: "student" or "instructor".
+        edition: "student", "instructor", or "chapters", which are as the
+            book has them.
         name: Of the chapter.
         notebook: The chapter in English.
         language: Of the edition.
@@ -204,6 +210,8 @@ def make(
         ValueError: A translation is missing or stale.
     """
     spoken = speaking(notebook, name, language)
+    if edition == "chapters":
+        return spoken
     if edition == "student":
         return student(spoken)
     say = saying(language)
@@ -246,8 +254,8 @@ def write(edition: str, folder: Path, language: str = "") -> None:
             nbformat.write(made, part / f"{name}.ipynb")
 
 
-def pack(path: Path, language: str = "") -> None:
-    """Write the zip for a class; it appears whole or not at all.
+def pack(path: Path, language: str = "", edition: str = "student") -> None:
+    """Write an edition with what it needs as a zip, whole or not at all.
 
     Raises:
         ValueError: The translation of a chapter is not up to date.
@@ -258,7 +266,7 @@ def pack(path: Path, language: str = "") -> None:
         start = "\n\n".join(map(saying(language), START)) + "\n"
         archive.writestr("START-HERE.md", start)
         for name, notebook in chapters().items():
-            made = make("student", name, notebook, language)
+            made = make(edition, name, notebook, language)
             text = nbformat.writes(made) + "\n"
             archive.writestr(f"chapters/{name}.ipynb", text)
         for beside in (*BESIDE, *phrases):
@@ -279,16 +287,18 @@ def _files(path: Path) -> list[Path]:
 
 def main(edition: str, language: str = "") -> None:
     """Write one of the editions, and say where it is."""
-    if edition not in ("student", "instructor", "class"):
+    if edition not in ("student", "instructor", *ZIPS):
         raise SystemExit(
-            f"edition must be student, instructor or class, got {edition!r}"
+            "edition must be student, instructor, class or notebooks, got "
+            f"{edition!r}"
         )
-    path = target(ZIP if edition == "class" else edition, language)
+    file, packed = ZIPS.get(edition, (edition, ""))
+    path = target(file, language)
     path.parent.mkdir(exist_ok=True)
     try:
         saying(language)
-        if edition == "class":
-            pack(path, language)
+        if packed:
+            pack(path, language, packed)
         else:
             write(edition, path, language)
     except ValueError as error:
