@@ -8,7 +8,8 @@
 
 They are written into `_build/student`, `_build/instructor`,
 `_build/from-transformer-to-vit.zip` and `_build/notebooks.zip`, those in
-Chinese into `_build/student-zh` and so on. There, what cells show is Chinese, too.
+Chinese into `_build/student-zh` and so on. There, what cells show is Chinese,
+too.
 """
 
 import copy

@@ -7,9 +7,9 @@ would; where code is asked for, it shows what there is to start from, and asks
 what is wrong with somebody else's attempt.
 
 `book/attempts/NN-name.yml` holds these attempts, one for each exercise of the
-chapter that asks for code: `code` with one mistake, and four `options`. Each
-`says` a piece of what the check says about a mistake, and `why` this code makes
-it or does not; one is `right`.
+chapter that asks for code: `code` with one mistake, what it `uses` as imports,
+and four `options`. Each `says` a piece of what the check says about a mistake,
+and `why` this code makes it or does not; one is `right`.
 """
 
 import base64
@@ -252,7 +252,8 @@ def form(exercise: "Exercise", say: "Say" = str) -> str:
     text = base64.b64encode(json.dumps(facts).encode()).decode()
     return (
         f'<form class="{FORM}" aria-label="Exercise {exercise.number}" '
-        f'data-number="{exercise.number}" data-facts="{text}" hidden>{fields} <button>Check</button>'
+        f'data-number="{exercise.number}" data-facts="{text}" hidden>'
+        f'{fields} <button>Check</button>'
         '<p role="status"></p></form>'
     )
 
