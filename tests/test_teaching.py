@@ -22,6 +22,7 @@ PLANS = {
     "half-day": 2,
     "one-day": 4,
     "three-sessions": 3,
+    "two-sessions": 2,
     "four-sessions": 4,
     "ten-sessions": 10,
 }
