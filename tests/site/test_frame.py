@@ -76,7 +76,7 @@ def test_bar_contents_and_footer_list_the_pages_under_their_titles(pages):
 
 
 def test_contents_open_by_keyboard_and_lead_to_a_section(open_page):
-    page = open_page(CHAPTER, **PHONE)
+    page = open_page(CHAPTER)
     panel = page.locator("#contents")
     expect(panel).not_to_be_visible()
     page.get_by_role("button", name="Contents").press("Enter")
@@ -91,6 +91,26 @@ def test_contents_open_by_keyboard_and_lead_to_a_section(open_page):
     page.get_by_role("button", name="Contents").click()
     page.keyboard.press("Escape")
     expect(panel).not_to_be_visible()
+
+
+def test_on_a_phone_the_contents_begin_with_the_chapters(open_page):
+    page = open_page(CHAPTER, **PHONE)
+    page.get_by_role("button", name="Contents").click()
+    panel = page.locator("#contents")
+    first = panel.locator(".pages a").first
+    page.keyboard.press("Tab")
+    expect(first).to_be_focused()
+    section = panel.locator(".page-toc a").first
+    assert first.bounding_box()["y"] < section.bounding_box()["y"]
+
+
+def test_sections_that_go_deeper_come_last_in_the_contents(pages):
+    entries = [
+        link["href"].startswith("#deeper-")
+        for link in pages[CHAPTER].select(".page-toc a")
+    ]
+    assert {*entries} == {True, False}
+    assert entries == sorted(entries)
 
 
 def test_links_skip_the_dashes_to_the_text_and_to_the_contents(open_page):

@@ -8,8 +8,10 @@ may say `{{ chapters }}` for the number of chapters.
 
 import re
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
+from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -76,6 +78,8 @@ def surround(
     """Give the templates the parts of the book and the kind of the page."""
     context["parts"] = parts_of(app)
     context["near"] = near(app, pagename)
+    context["deeper_last"] = deeper_last
+    context["edition"] = version("vitedu")
     if pagename == app.config.root_doc:
         context["kind"] = "front"
     elif is_chapter(pagename):
@@ -92,6 +96,17 @@ def parts_of(app: Sphinx) -> list[Part]:
         Part(tree.caption or "", listed(app, tree.items))
         for tree in site_map.root.subtrees
     ]
+
+
+def deeper_last(contents: str) -> str:
+    """Return the contents of a page with its deeper sections at the end."""
+    page = BeautifulSoup(contents, "html.parser")
+    deeper = page.select('li:has(> a[href^="#deeper-"])')
+    if deeper:
+        last = page.new_tag("ul", attrs={"class": "deeper"})
+        last.extend([entry.extract() for entry in deeper])
+        page.append(last)
+    return str(page)
 
 
 def near(app: Sphinx, pagename: str) -> tuple[Listed, ...]:
