@@ -145,10 +145,20 @@ def expect_readings(page: Page, cat: Path, **changes) -> None:
     assert shown["half"] == pytest.approx(half, abs=1)
     assert shown["alike"] == pytest.approx(alike, abs=2)
     shares = (cosines - cosines.min()) / (1 - cosines.min())
-    order = canvas(page, "similarity").sum(-1).ravel()
-    # Another patch may be as bright as the one that is asked.
-    assert order[patch] == order.max()
-    assert np.corrcoef(order, shares)[0, 1] > 0.98
+    # Grey and dim where nothing is alike, glowing over its colours where all.
+    seen = canvas(page, "photograph")
+    dim = 0.3 * seen @ [[0.3], [0.59], [0.11]]
+    lit = canvas(page, "similarity") - dim
+    side = len(lit) // 32
+    glow = lit.reshape(32, side, 32, side, 3).mean((1, 3, 4)).ravel()
+    assert abs(glow[cosines.argmin()]) < 1
+    row, column = (side * at for at in divmod(patch, 32))
+    whole = 0.75 * seen + 0.5 * np.array([252, 250, 190]) - dim
+    asked = np.s_[row : row + side, column : column + side]
+    np.testing.assert_allclose(
+        lit[asked], np.minimum(whole, 255 - dim)[asked], atol=1
+    )
+    assert np.corrcoef(glow, shares)[0, 1] > 0.95
 
 
 def subject(cat: Path) -> int:
@@ -202,7 +212,7 @@ def test_mouse_finger_and_keys_point_at_a_patch(show, cat):
     expect_seen(page)
     explorer = explorer_of(page)
     first = published(explorer)["patch"]
-    box = page.locator(".picture.colours").bounding_box()
+    box = page.locator(".picture.similarity").bounding_box()
 
     def place(row: float, column: float) -> tuple[float, float]:
         down, across = (row + 0.5) / 32, (column + 0.5) / 32

@@ -9,11 +9,10 @@ import WORDS from "./own_photograph.words.json" with { type: "json" };
 import {
   canLoad, loadNetwork, readHeader, startWorker,
 } from "./own_photograph_loading.js";
-import {
-  halfOf, lightness, newestOnly, picture,
-} from "./own_photograph_pictures.js";
+import { glow } from "./lit_photograph.js";
+import { halfOf, newestOnly, picture } from "./own_photograph_pictures.js";
 
-const PICTURES = ["photograph", "colours", "similarity", "attention"];
+const PICTURES = ["photograph", "similarity", "colours", "attention"];
 const KEYS = {
   ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
 };
@@ -91,6 +90,7 @@ function render({ model, el }) {
   let chosen = null;
   let under = null;
   let answer = null;
+  let pixels = null;
   let coloured = "";
   let began = 0;
 
@@ -206,7 +206,7 @@ function render({ model, el }) {
   function onProgress({ grid: size, done, square, subject }) {
     if (square) {
       const side = Math.sqrt(square.length / 3);
-      pictures.photograph.draw(side, (i) =>
+      pixels = pictures.photograph.draw(side, (i) =>
         [0, 1, 2].map((c) => 255 * square[c * side * side + i]));
     }
     if (subject) {
@@ -261,11 +261,11 @@ function render({ model, el }) {
       attention.subarray(head * count, (head + 1) * count);
     const low = Math.min(...similarity);
     const most = Math.max(...weights);
-    pictures.similarity.draw(size, (i) =>
-      lightness((similarity[i] - low) / (1 - low)));
+    pictures.similarity.lit(pixels, similarity.map((cosine) =>
+      (cosine - low) / (1 - low)), size);
     // The eye sees the root of a small weight, and not the weight.
     pictures.attention.draw(size, (i) =>
-      lightness(Math.sqrt(weights[i] / most)));
+      glow(Math.sqrt(weights[i] / most)));
     const others = size * size - 1;
     const alike = similarity.filter((cosine) => cosine > 0.5).length - 1;
     const half = halfOf(weights);

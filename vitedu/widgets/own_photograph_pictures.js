@@ -1,20 +1,7 @@
 // Pictures of a grid of patches, over which a reader points at one.
 
 import { html } from "./core/dom.js";
-
-// From dark to light, even to the eye; stops of the colour map "magma".
-const LIGHTNESS = [
-  [0, 0, 4], [59, 15, 112], [140, 41, 129], [222, 73, 104], [254, 159, 109],
-  [252, 253, 191],
-];
-
-// The colour of a share in [0, 1].
-export function lightness(share) {
-  const at = Math.min(1, Math.max(0, share)) * (LIGHTNESS.length - 1);
-  const below = Math.min(Math.floor(at), LIGHTNESS.length - 2);
-  return LIGHTNESS[below].map((from, i) =>
-    from + (at - below) * (LIGHTNESS[below + 1][i] - from));
-}
+import { light } from "./lit_photograph.js";
 
 // A square picture and the frame around the patch that is looked at.
 // `pointing` hears of {look: place or null} and of {pick: place}, a place being
@@ -36,7 +23,7 @@ export function picture(name, pointing) {
   root.addEventListener("pointerleave", () => pointing.look(null));
   root.addEventListener("click", (event) => pointing.pick(placeOf(event)));
 
-  // `colourOf(i)` is the colour of pixel i of side * side.
+  // `colourOf(i)` is the colour of pixel i of side * side. Returns the pixels.
   function draw(side, colourOf) {
     canvas.width = side;
     canvas.height = side;
@@ -47,13 +34,17 @@ export function picture(name, pointing) {
       pixels.data[4 * i + 3] = 255;
     }
     context.putImageData(pixels, 0, 0);
+    return pixels;
   }
   function mark(row, column, grid) {
     frame.hidden = false;
     const [top, left, size] = [row, column, 1].map((n) => `${100 * n / grid}%`);
     Object.assign(frame.style, { top, left, width: size, height: size });
   }
-  return { root, draw, mark };
+  // `values`, in rows of `side`, over the pixels of a photograph.
+  const lit = (photograph, values, side) =>
+    light(canvas, photograph, values, side);
+  return { root, draw, lit, mark };
 }
 
 // How many of the weights, the largest first, make up half of their sum.
