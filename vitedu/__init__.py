@@ -1,13 +1,14 @@
 """The library of the book "From Transformer to ViT".
 
-A module holds one concept; the chapters derive what it holds. The parts of a
-model lie here: `masks`, `positions`, `patches`, `attention`, `cache`,
-`layers`, `config`, `transformer`, `vit`. What is done with
-models lies in rooms: `data`, `decoding`, `training`, `objectives`,
-`pretrained`, `analysis`; what only the book needs in `book` and `widgets`.
+Each module holds one concept, which the chapters derive. The parts of a model
+are here: `masks`, `positions`, `patches`, `attention`, `cache`, `layers`,
+`config`, `transformer`, `vit`. What is done with models is in subpackages:
+`data`, `decoding`, `training`, `objectives`, `pretrained`, `analysis`; what
+only the book needs is in `book` and `widgets`.
 
 Import from the module, ``from vitedu.decoding.search import beam_search``;
-what is used most comes from here as well, ``from vitedu import beam_search``.
+what is used most can be imported from here as well,
+``from vitedu import beam_search``.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, and read it so."""
+"""Write a file whole or not at all, and read only whole files."""
 
 import glob
 import os
@@ -17,17 +17,17 @@ except ImportError:  # Windows, where nobody can delete a file that is open.
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that appears whole or not at all.
 
-    It is written under a temporary name beside `path`, flushed to the disk
-    and then renamed. So neither a killed process nor a power cut leaves half
-    a file at `path`. What a killed process leaves, a hidden file that ends in
-    ``.part``, the next write to `path` removes; files of processes that are
-    still writing stay. A link at `path` is replaced, not followed.
+    It is written under a temporary name beside `path`, flushed to the disk and
+    then renamed. So neither a killed process nor a power cut leaves half a
+    file at `path`. A killed process may leave a hidden file that ends in
+    ``.part``, which the next write to `path` removes; files of processes that
+    are still writing remain. A link at `path` is replaced, not followed.
 
     Raises:
-        ValueError: There is something at `path` that is no file, such as a
+        ValueError: There is something at `path` that is not a file, such as a
             folder or a device.
-        OSError: The folder does not exist, is read-only or full; an older
-            file at `path` is untouched then.
+        OSError: The folder does not exist, is read-only or full; an older file
+            at `path` is then untouched.
     """
     if path.exists() and not path.is_file():
         raise ValueError(f"path must be a file or a free name, got {path}")
@@ -46,11 +46,11 @@ def check_free(name: str, path: Path) -> None:
     """Require a path at which `write_whole` can write, and write nothing.
 
     Args:
-        name: Of the argument, for the message.
-        path: A file that would be replaced, or a name that is free.
+        name: Name of the argument, for the message.
+        path: A file that would be replaced, or a path where nothing exists.
 
     Raises:
-        ValueError: There is something at `path` that is no file.
+        ValueError: There is something at `path` that is not a file.
         FileNotFoundError: The folder does not exist.
         OSError: Nothing can be written into it.
     """
@@ -75,12 +75,13 @@ def check_free(name: str, path: Path) -> None:
 
 @contextmanager
 def damage_named(path: Path, kind: str) -> Iterator[None]:
-    """Give whatever readers raise for damaged bytes one form.
+    """Give one form to whatever readers raise for damaged bytes.
 
-    zipfile, zlib, numpy and safetensors have a dozen kinds of error for it.
+    zipfile, zlib, numpy and safetensors raise a dozen kinds of errors for
+    them.
 
     Raises:
-        ValueError: `path` is no whole file of this kind.
+        ValueError: `path` is not a complete file of this kind.
     """
     try:
         yield
@@ -116,7 +117,7 @@ def _locked(path: Path) -> BinaryIO:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what processes left that were killed while writing `path`.
+    """Remove what processes killed while writing `path` have left behind.
 
     The system drops the locks of a dead process, so a file that is locked is
     being written.

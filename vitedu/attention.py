@@ -26,12 +26,13 @@ def attention_weights(
     *,
     scale: float | None = None,
 ) -> Float[Tensor, "batch heads query key"]:
-    """Share out each query's attention over the keys.
+    """Distribute each query's attention over the keys.
 
     Args:
         q: Queries.
         k: Keys.
-        mask: Boolean, True = may attend; None lets everyone see everything.
+        mask: Boolean, True = may attend; None lets every query attend to every
+            key.
         scale: Factor on the scores; None means head_dim ** -0.5.
 
     Returns:
@@ -63,19 +64,21 @@ def scaled_dot_product_attention(
 ) -> Float[Tensor, "batch heads query value_dim"]:
     """Answer each query with a weighted mean of the values.
 
-    There are two ways, with the same outputs and gradients. PyTorch's fused
-    kernel never holds the weights in memory. The formula is written out where
-    `record` asks for the weights, and on a CPU for a small map, where that is
-    faster.
+    There are two ways to compute it, with the same outputs and gradients.
+    PyTorch's fused kernel never holds the weights in memory. The formula is
+    written out where `record` needs the weights, and on a CPU for a small
+    attention map, where that is faster.
 
     Args:
         q: Queries.
         k: Keys.
         v: Values, one per key.
-        mask: Boolean, True = may attend; None lets everyone see everything.
+        mask: Boolean, True = may attend; None lets every query attend to every
+            key.
         scale: Factor on the scores; None means head_dim ** -0.5.
-        dropout: Share of the weights set to zero, in [0, 1); the rest grows
-            by 1 / (1 - dropout). Always active: pass 0 outside training.
+        dropout: Fraction of the weights set to zero, in [0, 1); the rest are
+            multiplied by 1 / (1 - dropout). Always active: pass 0 outside
+            training.
         record: Receives the weights before dropout.
 
     Returns:
@@ -111,20 +114,21 @@ def blockwise_attention(
     block_size: int,
     scale: float | None = None,
 ) -> Float[Tensor, "batch heads query value_dim"]:
-    """Answer each query from one block of keys after the other, exactly.
+    """Answer each query exactly, from one block of keys after another.
 
-    No row of weights is ever whole. Of the keys so far there are, for each
-    query, the highest score, the sum of the exponentials below it and their
-    sum of values. Where a block brings a higher score, the old sums shrink by
-    the exponential of the difference. This is how fused kernels compute; here
-    one can read it.
+    No row of weights is ever held as a whole. For the keys so far, each query
+    keeps the highest score, the sum of the exponentials relative to it, and
+    the sum of the values weighted by them. Where a block brings a higher
+    score, the old sums shrink by the exponential of the difference. This is
+    how fused kernels compute; here you can read how.
 
     Args:
         q: Queries.
         k: Keys.
         v: Values, one per key.
-        mask: Boolean, True = may attend; None lets everyone see everything.
-        block_size: Keys of a block, at least 1; the last may have fewer.
+        mask: Boolean, True = may attend; None lets every query attend to every
+            key.
+        block_size: Keys per block, at least 1; the last may have fewer.
         scale: Factor on the scores; None means head_dim ** -0.5.
 
     Returns:
@@ -198,20 +202,20 @@ def rotate(
     x: Float[Tensor, "batch heads token head_dim"],
     angles: Float[Tensor, "token pair"],
 ) -> Float[Tensor, "batch heads token head_dim"]:
-    """Turn each pair of features of a query or a key by its token's angle.
+    """Rotate each pair of features of a query or a key by its token's angle.
 
-    The product of a query and a key that have been turned depends on the
-    difference of their angles: on how far apart the tokens are.
+    The dot product of a rotated query and a rotated key depends on the
+    difference of their angles, that is, on how far apart the tokens are.
 
     A pair is the features i and i + head_dim / 2, as in Hugging Face's models.
-    Meta's files and the paper pair 2i with 2i + 1: the same function once the
-    rows of the q and the k projection are sorted, even ones first.
+    Meta's files and the paper pair 2i with 2i + 1, which is the same function
+    once the rows of the q and the k projection are sorted, even ones first.
 
     Args:
         x: Queries or keys.
-        angles: Of each token, head_dim / 2 angles in radians: `rotary_angles`
-            or `rotary_angles_2d`. Their sines are taken in their own
-            precision; single precision serves any `x`.
+        angles: For each token, head_dim / 2 angles in radians, from
+            `rotary_angles` or `rotary_angles_2d`. Their sines are taken in
+            their own precision; single precision is enough for any `x`.
 
     Returns:
         Vectors of the same lengths, in the dtype of `x`.
@@ -222,7 +226,7 @@ def rotate(
             (token, head_dim / 2).
 
     Source: Su et al. 2021, section 3.2.2 and equation 34.
-    Deviates: The pairs, see above.
+    Deviates: The features are paired differently, see above.
     Derived in: 22-the-block-since
 
     >>> x = torch.tensor([[[[1.0, 10.0, 0.0, 0.0]]]])
@@ -247,26 +251,27 @@ def rotate(
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions side by side, each in its own subspace.
+    """Several attention heads side by side, each in its own subspace.
 
     Args:
         d_model: Width of a token.
         num_heads: Number of heads.
         head_dim: Width of a query and a key of one head; None means
             d_model // num_heads, and then `num_heads` must divide `d_model`.
-        num_kv_heads: Heads of the keys and values, a divisor of `num_heads`:
-            queries h * n to h * n + n - 1 share head h of them (grouped
-            queries; 1: multi-query). None means `num_heads`.
+        num_kv_heads: Number of key-value heads, a divisor of `num_heads`:
+            query heads h * n to h * n + n - 1 share key-value head h
+            (grouped-query attention; 1: multi-query attention). None means
+            `num_heads`.
         value_dim: Width of a value of one head; None means `head_dim`.
         qkv_bias: Whether the q, k, v projection has a bias (ViT yes, the
             Transformer of 2017 no).
         proj_bias: Whether the output projection has one (likewise).
         scale: Factor on the scores; None means head_dim ** -0.5.
         qk_norm: Whether each query and each key of a head is divided by its
-            root mean square, with learned factors (`q_norm`, `k_norm`): no
-            score then grows without bounds.
-        qk_norm_eps: Epsilon of the two; above 0.
-        attention_dropout: Rate on the weights, in [0, 1).
+            root mean square, with learned factors (`q_norm`, `k_norm`), so
+            that no score grows without bounds.
+        qk_norm_eps: Epsilon of these two norms; above 0.
+        attention_dropout: Rate on the attention weights, in [0, 1).
         dropout: Rate after the output projection, in [0, 1).
 
     Raises:
@@ -275,9 +280,9 @@ class MultiHeadAttention(nn.Module):
             an epsilon that is not above 0; a mask that is not boolean or does
             not fit.
 
-    Source: Vaswani et al. 2017, section 3.2.2; fewer heads of keys and values:
-        Shazeer 2019, section 3, and Ainslie et al. 2023, section 2.2;
-        `qk_norm`: Henry et al. 2020, as in Qwen3.
+    Source: Vaswani et al. 2017, section 3.2.2; fewer key-value heads: Shazeer
+        2019, section 3, and Ainslie et al. 2023, section 2.2; `qk_norm`: Henry
+        et al. 2020, as in Qwen3.
     Deviates: Henry et al. divide by the length, without factors; ViT-22B
         (Dehghani et al. 2023, section 2) normalises by `nn.LayerNorm`.
     Derived in: 05-multi-head-attention
@@ -350,10 +355,10 @@ class MultiHeadAttention(nn.Module):
         it and attends to all of them; cross-attention fills it from `memory`
         once and reads it from then on.
 
-        `rotary` are angles, of `rotary_angles` or `rotary_angles_2d`, by which
-        self-attention turns the queries and keys of `x`. A cache holds keys
-        that are turned already: of the tokens after those that it holds, the
-        angles `start` at its length.
+        `rotary` holds the angles, from `rotary_angles` or `rotary_angles_2d`,
+        by which self-attention rotates the queries and keys of `x`. A cache
+        holds keys that are already rotated, so the angles of the tokens after
+        them `start` at its length.
         """
         if memory is None:
             q, k, v = self._project_qkv(x)
@@ -412,7 +417,7 @@ class MultiHeadAttention(nn.Module):
     def _for_all_queries(
         self, x: Float[Tensor, "batch kv_heads key dim"]
     ) -> Float[Tensor, "batch heads key dim"]:
-        """Give each head of the queries the head that its group shares."""
+        """Give each query head the key-value head that its group shares."""
         sharing = self.num_heads // self.num_kv_heads
         return x if sharing == 1 else x.repeat_interleave(sharing, dim=1)
 
@@ -427,7 +432,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def kv_heads(num_heads: int, num_kv_heads: int | None) -> int:
-    """Return the heads of keys and values, with None replaced by its meaning.
+    """Return the number of key-value heads, with None replaced by its meaning.
 
     Raises:
         TypeError, ValueError: A number that is not a positive integer, or

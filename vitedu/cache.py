@@ -8,11 +8,11 @@ from vitedu import require
 
 
 class KeyValueCache:
-    """The keys and values of one attention, kept from step to step.
+    """The keys and values of one attention layer, kept from step to step.
 
-    Decoding adds a token at a time. What earlier tokens offer does not change
-    then, so it is computed once. Gradients flow through it as through any
-    tensor; decode under ``torch.no_grad()``.
+    Decoding adds one token at a time. The keys and values of earlier tokens do
+    not change then, so they are computed once. Gradients flow through them as
+    through any tensor; decode under ``torch.no_grad()``.
 
     Source: implied by Vaswani et al. 2017, section 3.2.3; the name and the
         cost are discussed in Shazeer 2019, section 2.4.
@@ -36,7 +36,7 @@ class KeyValueCache:
 
         Raises:
             TypeError: They are not tensors of floating-point numbers, or have
-                another dtype than those that are kept.
+                a different dtype from those that are kept.
             ValueError: They do not have the axes, the batch, the heads and
                 the widths of those that are kept.
         """
@@ -77,13 +77,15 @@ class KeyValueCache:
         return self._kept
 
     def select(self, rows: Int[Tensor, " row"]) -> None:
-        """Keep the given rows of the batch, in this order, as often as named.
+        """Keep the given rows of the batch, in this order, repeats included.
 
-        Beam search needs it: a hypothesis goes on from another's past.
+        Beam search needs this, because a hypothesis may continue another's
+        past.
 
         Raises:
             TypeError: `rows` is not a tensor of integers.
-            ValueError: It has other axes, or a row is outside the batch.
+            ValueError: `rows` has other axes, or one of them is outside the
+                batch.
         """
         require.rank("rows", rows, "row")
         require.integers("rows", rows)
@@ -131,10 +133,10 @@ class DecoderCache:
 
     @property
     def memory_shape(self) -> tuple[int, int]:
-        """Batch and length of the memory that the first step has read.
+        """Batch and length of the memory that the first step read.
 
         Raises:
-            ValueError: There was no step yet.
+            ValueError: There has been no step yet.
         """
         k, _ = self.blocks[0][1].kept()
         return k.shape[0], k.shape[2]

@@ -19,14 +19,14 @@ class BlockConfig:
         num_layers: Blocks of a stack.
         num_heads: Attention heads per block.
         head_dim: Width of a query and a key of one head; None means
-            d_model // num_heads, which then has to come out even.
-        num_kv_heads: Heads of the keys and values, a divisor of `num_heads`;
-            None means `num_heads`, 1 is multi-query attention.
+            d_model // num_heads, which then has to be an integer.
+        num_kv_heads: Number of key-value heads, a divisor of `num_heads`; None
+            means `num_heads`, 1 is multi-query attention.
         value_dim: Width of a value of one head; None means `head_dim`.
         d_ff: Hidden width of the feed-forward network.
-        activation: What stands between its two linear maps; with "swiglu" the
-            first has twice `d_ff` rows, see `SwiGLU`.
-        ff_bias: Whether both have biases.
+        activation: The nonlinearity between its two linear layers; with
+            "swiglu" the first has twice `d_ff` rows, see `SwiGLU`.
+        ff_bias: Whether both of these layers have biases.
         norm_first: True normalises what enters a residual branch (pre-norm),
             False normalises after the sum (post-norm).
         norm: "layer" normalisation or "rms", see `make_norm`: in the blocks
@@ -48,12 +48,12 @@ class BlockConfig:
 
     Raises:
         TypeError: A field has the wrong type.
-        ValueError: A field is outside its range, or two do not fit.
+        ValueError: A field is outside its range, or two do not fit together.
 
     Source: table 1 of Dosovitskiy et al. 2021 and table 3 of Vaswani et al.
-        2017 name the sizes; `drop_path` is Huang et al. 2016. "rms",
-        "swiglu", no biases and `num_kv_heads` are those of Llama (Touvron et
-        al. 2023, section 2.2) and of Llama 2.
+        2017 list the sizes; `drop_path` is Huang et al. 2016. "rms", "swiglu",
+        no biases and `num_kv_heads` are those of Llama (Touvron et al. 2023,
+        section 2.2) and of Llama 2.
     """
 
     d_model: int = size(768)
@@ -83,12 +83,12 @@ class BlockConfig:
         self.validate()
 
     def validate(self) -> None:
-        """Check what joins two fields; each by itself is in order already.
+        """Check that fields fit together; each by itself is already valid.
 
-        A subclass extends it, and calls that of its base class.
+        A subclass extends this method, and calls its base class's.
 
         Raises:
-            ValueError: Two fields do not fit.
+            ValueError: Two fields do not fit together.
         """
         if self.head_dim is None:
             require.divisible(
@@ -101,9 +101,9 @@ class BlockConfig:
 
     @property
     def later_choices(self) -> list[str]:
-        """Fields that ask for what came after the ViT of 2021, by name.
+        """Names of the fields whose values came after the ViT of 2021.
 
-        What counts, draws or packs the older block alone refuses them.
+        Code that counts, draws or packs only the older block refuses them.
         """
         older = {
             "num_kv_heads": (None, self.num_heads),
@@ -197,7 +197,7 @@ def _family(
 class ViTConfig(BlockConfig):
     """The sizes, rates and choices of a Vision Transformer.
 
-    The defaults are ViT-B/16. The fields of `BlockConfig` belong to it, too.
+    The defaults are ViT-B/16. It also has the fields of `BlockConfig`.
 
     Attributes:
         image_size: Side of a square image, or (height, width), in pixels.
@@ -206,17 +206,18 @@ class ViTConfig(BlockConfig):
         num_channels: Channels of the image (1 grey, 3 colour).
         num_classes: Outputs of the head; 0 means no head: the model returns
             what the head would read.
-        patch_method: How the patch embedding is computed; both give the same.
+        patch_method: How the patch embedding is computed; both give the same
+            result.
         patch_norm: Whether the patch embedding is normalised.
         positions: A learned vector per position, the fixed 2-D sinusoids,
-            "rotary", by which each attention turns the queries and keys of
-            patches, but not of other tokens, or none.
-        rotary_base: Of the angles, see `rotary_angles_2d`.
+            "rotary", by which each attention layer rotates the queries and
+            keys of patches, but not of other tokens, or none.
+        rotary_base: Base of the angles, see `rotary_angles_2d`.
         position_std: Standard deviation of the initial learned positions.
-        class_token_std: That of the initial class and distillation tokens.
-            Where no learned position is added to it, a token of zeros gets
-            very large gradients from the first layer normalisation; 0.02
-            avoids that.
+        class_token_std: Standard deviation of the initial class and
+            distillation tokens. Where no learned position is added to it, a
+            token of zeros gets very large gradients from the first layer
+            normalisation; 0.02 avoids that.
         pool: What the head reads. "class_token"; "mean": there is no class
             token, the head reads the mean of the patches; "mean_patches": the
             same mean, but a class token takes part in the attention;
@@ -226,26 +227,28 @@ class ViTConfig(BlockConfig):
         distilled: Whether there is a distillation token with its own head.
         representation_size: Width of a linear map and a tanh before the head;
             None means neither.
-        weights_init: How linear maps start: "xavier" as in the authors' code,
-            "truncated_normal" with standard deviation 0.02 as in timm,
-            "pytorch" as PyTorch's layers do by themselves. The head starts at
-            zero except with "pytorch".
+        weights_init: How linear layers are initialised: "xavier" as in the
+            authors' code, "truncated_normal" with standard deviation 0.02 as
+            in timm, "pytorch" as PyTorch's layers are by default. The head
+            starts at zero except with "pytorch".
         parallel: Whether attention and feed-forward network read the same
             input, see `EncoderBlock`; needs `norm_first`.
-        layer_scale: What the learned factors of both residual branches start
-            at, one factor per feature; None means that there are none.
+        layer_scale: Initial value of the learned factors of both residual
+            branches, one factor per feature; None means that there are none.
         num_registers: Learned tokens between the class token and the patches
-            that stand for no place and have no position: room for the model
-            to note things down. Of the heads, only "mean_all" reads them.
+            that represent no part of the image and have no position: room for
+            the model to store information. The head reads them only with the
+            pool "mean_all".
         any_image_size: Whether the model takes every image whose sides the
             patch divides. Learned positions, which are for `image_size`, are
-            then resampled to its grid; rotary ones are those of its grid;
-            sinusoids are for one grid alone.
-        resampling: How, if so: a mode of `interpolate_positions`.
+            then resampled to the image's grid; rotary ones are computed for
+            that grid; sinusoids are for one grid only.
+        resampling: How they are then resampled: a mode of
+            `interpolate_positions`.
 
     Raises:
         TypeError: A field has the wrong type.
-        ValueError: A field is outside its range, or two do not fit.
+        ValueError: A field is outside its range, or two do not fit together.
 
     Source: Dosovitskiy et al. 2021, sections 3.1 and 4.1, table 1 and
         appendix B.1; `layer_norm_eps` as in the authors' code;
@@ -323,7 +326,7 @@ class ViTConfig(BlockConfig):
 
     @property
     def later_choices(self) -> list[str]:
-        """Fields that ask for what came after the ViT of 2021, by name."""
+        """Names of the fields whose values came after the ViT of 2021."""
         found = super().later_choices + ["parallel"] * self.parallel
         return found + ["positions"] * (self.positions == "rotary")
 
@@ -356,7 +359,7 @@ class ViTConfig(BlockConfig):
 
     @property
     def num_placed_tokens(self) -> int:
-        """Those of them with a position: all but the registers."""
+        """Prefix tokens that have a position: all but the registers."""
         return int(self.pool != "mean") + int(self.distilled)
 
     @property
@@ -392,9 +395,9 @@ class ViTConfig(BlockConfig):
     def digits(cls, **changes) -> Self:
         """A small ViT for the 8 x 8 handwritten digits of chapter 14.
 
-        The position embedding starts at 0.5, as large as what a patch holds:
-        with 0.02 so small a network learns far more slowly. Many narrow heads
-        read digits better than few wide ones.
+        The position embedding starts at 0.5, as large as the content of a
+        patch, because with 0.02 so small a network learns far more slowly.
+        Many narrow heads classify digits better than a few wide ones.
         """
         sizes = {"image_size": 8, "patch_size": 2, "num_channels": 1}
         sizes |= {"d_model": 64, "num_layers": 4, "num_heads": 16, "d_ff": 128}
@@ -403,13 +406,13 @@ class ViTConfig(BlockConfig):
 
     @classmethod
     def modern(cls, **changes) -> Self:
-        """The size of `digits`, with the block as it has become since 2021.
+        """The size of `digits`, with a modern block, as built since 2021.
 
-        Rotary positions, root mean squares, SwiGLU, normalised queries and
-        keys, four heads of keys and values for all queries, no biases. The
-        hidden width is 2/3 of that of `digits`, so that the feed-forward
-        network has as many weights. The class token starts at random, since
-        no position is added to it.
+        Rotary positions, RMS normalisation, SwiGLU, normalised queries and
+        keys, four key-value heads for all queries, no biases. The hidden width
+        is 2/3 of that of `digits`, so that the feed-forward network has as
+        many parameters. The class token starts at random, since no position is
+        added to it.
         """
         block = {"norm": "rms", "activation": "swiglu", "d_ff": 86}
         block |= {"qk_norm": True, "num_kv_heads": 4, "positions": "rotary"}
@@ -422,33 +425,34 @@ class ViTConfig(BlockConfig):
 class TransformerConfig(BlockConfig):
     """The sizes, rates and choices of an encoder-decoder Transformer.
 
-    The defaults are the choices of Vaswani et al. 2017 in their base size.
-    The fields of `BlockConfig` belong to it, too.
+    The defaults are the choices of Vaswani et al. 2017 in their base size. It
+    also has the fields of `BlockConfig`.
 
     Attributes:
         src_vocab_size: Words of the source language.
         tgt_vocab_size: Words of the target language.
-        src_pad_id: The id that fills short source sentences.
-        tgt_pad_id: The id that fills short target sentences.
+        src_pad_id: The id that pads short source sentences.
+        tgt_pad_id: The id that pads short target sentences.
         positions: The fixed sinusoids, a learned vector per position, or
             none.
-        max_len: Longest sequence of learned positions; None with the others,
-            which know no limit.
-        tie_output: Whether the output map is the target embedding.
-        tie_source: Whether source and target share one embedding, which takes
-            one vocabulary with one padding id.
-        embedding_scale: Where the factor of a shared embedding stands.
-            "embedding": tokens grow by sqrt(d_model) (the paper). "logits":
-            logits shrink by sqrt(d_model) instead; the same function if the
-            table is sqrt(d_model) times as large, and it starts so.
-            "none": neither.
-        embedding_norm: Whether a layer normalisation stands before the stack.
-        final_norm: Whether one stands after it; None means where
+        max_len: Longest sequence of learned positions; None for the others,
+            which have no limit.
+        tie_output: Whether the output projection is the target embedding.
+        tie_source: Whether source and target share one embedding, which
+            requires one vocabulary with one padding id.
+        embedding_scale: Where the factor of a shared embedding is applied.
+            "embedding": tokens are multiplied by sqrt(d_model) (the paper).
+            "logits": logits are divided by sqrt(d_model) instead; this is the
+            same function if the table is sqrt(d_model) times as large, and it
+            is initialised so. "none": neither.
+        embedding_norm: Whether there is a layer normalisation before the
+            stack.
+        final_norm: Whether there is one after it; None means only with
             `norm_first`, since pre-norm stacks need it.
 
     Raises:
         TypeError: A field has the wrong type.
-        ValueError: A field is outside its range, or two do not fit.
+        ValueError: A field is outside its range, or two do not fit together.
 
     Source: Vaswani et al. 2017, sections 3.1 to 3.4 and table 3.
     Derived in: 09-transformer
@@ -507,12 +511,12 @@ class TransformerConfig(BlockConfig):
 
     @property
     def has_final_norm(self) -> bool:
-        """Whether a layer normalisation stands after each stack."""
+        """Whether there is a layer normalisation after each stack."""
         return self.norm_first if self.final_norm is None else self.final_norm
 
     @classmethod
     def numerals(cls, **changes) -> Self:
-        """The translator of chapter 9: a table a language, no dropout."""
+        """The translator of chapter 9: two embeddings, no dropout."""
         sizes = {"src_vocab_size": 18, "tgt_vocab_size": 35}
         sizes |= {"d_model": 64, "num_layers": 2, "num_heads": 4, "d_ff": 128}
         return cls(**(sizes | {"tie_source": False, "dropout": 0.0} | changes))
@@ -521,9 +525,9 @@ class TransformerConfig(BlockConfig):
     def base(cls, **changes) -> Self:
         """The base model with the article's vocabulary of 37,000.
 
-        Deviates: A layer normalisation before each stack, as in a widely
-        read port: 63,047,680 parameters. ``embedding_norm=False`` leaves the
-        2,048 of them out, as the paper does.
+        Deviates: A layer normalisation before each stack, as in a widely read
+        port: 63,047,680 parameters. ``embedding_norm=False`` leaves out the
+        2,048 of these norms, as the paper does.
         """
         sizes = {
             "src_vocab_size": 37_000,
@@ -550,29 +554,29 @@ class TrainConfig:
 
     Attributes:
         num_epochs: Passes over the training data.
-        learning_rate: The highest rate, reached after the warm-up.
-        warmup: Share of the steps in which the rate rises, in (0, 1). Where
-            that is one step or less, there is no warm-up.
-        weight_decay: Decoupled decay of the weights of linear maps and
+        learning_rate: The highest learning rate, reached after the warm-up.
+        warmup: Fraction of the steps in which the learning rate rises, in
+            (0, 1). Where that is one step or less, there is no warm-up.
+        weight_decay: Decoupled decay of the weights of linear layers and
             convolutions; see `decay_all`.
-        label_smoothing: Share of the target spread over all classes, in
-            [0, 1).
+        label_smoothing: Fraction of the target distributed over all classes,
+            in [0, 1).
         max_grad_norm: Longer gradients are shortened to this length.
-        pad_id: Places with this target are padding and do not count; None
+        pad_id: Positions with this target are padding and do not count; None
             means that all count.
         accumulation: Micro-batches into which each batch is cut, in each
-            process. Gradients, steps and losses stay those of the whole
-            batch, up to rounding and to what is drawn at random; the memory
-            for activations is that of one part.
+            process. Gradients, steps and losses stay those of the whole batch,
+            up to rounding and to random draws; the memory for activations is
+            that of one micro-batch.
         precision: Type of number in which outputs are computed, by
             `torch.autocast`: "float32" or "bfloat16". Weights, gradients,
             the optimiser and the loss stay in the dtype of the weights.
-        decay_all: Let every parameter decay. If not, these are spared:
-            biases and norms, that is, all with fewer than two axes; learned
-            tokens and positions, known by their names; tables of embeddings,
-            also where they serve as the output map.
-        layer_decay: Factor on the rate from each layer to the one below it,
-            in (0, 1], for fine-tuning: see `parameter_groups`.
+        decay_all: Let every parameter decay. If not, these are spared: biases
+            and norms, that is, all with fewer than two axes; learned tokens
+            and positions, known by their names; embedding tables, even where
+            they serve as the output projection.
+        layer_decay: Factor on the learning rate from each layer to the one
+            below it, in (0, 1], for fine-tuning: see `parameter_groups`.
 
     Raises:
         TypeError: A field has the wrong type.
@@ -580,13 +584,12 @@ class TrainConfig:
 
     Source: Loshchilov & Hutter 2019 (AdamW); Smith & Topin 2018 (one cycle).
     Deviates: AdamW's paper decays every parameter, which `decay_all` does;
-        what is spared without it is what timm spares, and the embeddings
-        besides, as in the code of ViT's authors (big_vision). The schedule
-        is PyTorch's `OneCycleLR`: half a wave of a cosine each way, from
-        1/25 of the highest rate and down to 1/10,000 of that; while the rate
-        rises, beta1 of AdamW falls from 0.95 to 0.85, and it rises again
-        while the rate falls. ViT's authors warm up on a straight line
-        and leave beta1 alone.
+        without it, we spare what timm spares, and the embeddings as well, as
+        in the code of ViT's authors (big_vision). The schedule is PyTorch's
+        `OneCycleLR`: half a cosine wave each way, from 1/25 of the highest
+        rate and down to 1/10,000 of that; while the rate rises, beta1 of AdamW
+        falls from 0.95 to 0.85, and it rises again while the rate falls. ViT's
+        authors warm up linearly and leave beta1 alone.
     Derived in: 14-training-a-vit
     """
 
@@ -613,7 +616,7 @@ class TrainConfig:
     def digits(cls, **changes) -> Self:
         """The recipe of chapter 14; chosen on validation images only.
 
-        Every parameter decays: the stored results were computed so.
+        Every parameter decays, because the stored results were computed so.
         """
         recipe = {
             "num_epochs": 28,
@@ -628,7 +631,7 @@ class TrainConfig:
     def numerals(cls, **changes) -> Self:
         """The recipe of chapter 9, for batches of 64 of 5,000 pairs.
 
-        Every parameter decays: the stored results were computed so.
+        Every parameter decays, because the stored results were computed so.
         """
         recipe = {
             "num_epochs": 20,

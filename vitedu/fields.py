@@ -15,7 +15,8 @@ def ruled(rule: Callable, default: Any = MISSING, **limits: Any) -> Any:
     Args:
         rule: Called as ``rule(name, value, **limits)``; it raises where the
             value is wrong, as the functions of `vitedu.require` do.
-        default: The default of the field; left out, the field has none.
+        default: The default of the field; if it is left out, the field has
+            none.
         limits: More arguments of the rule.
     """
     return field(default=default, metadata={"rule": partial(rule, **limits)})
@@ -33,10 +34,11 @@ _PLAIN = {bool: require.boolean, int: require.integer, float: require.number}
 def check_fields(config: Any) -> None:
     """Check every field of a dataclass, those of a subclass included.
 
-    A field obeys the rule that it was made with, also where a subclass gives
-    it another default. Without a rule its annotation says what it may hold:
-    True or False, an integer, a finite number, one of the words of a Literal,
-    or an object of a class. None passes where the annotation allows it.
+    A field obeys the rule that it was made with, even where a subclass gives
+    it a different default. Without a rule, its annotation says what it may
+    hold: True or False, an integer, a finite number, one of the words of a
+    Literal, or an object of a class. None passes where the annotation allows
+    it.
 
     Raises:
         TypeError: A field has the wrong type.
@@ -59,7 +61,7 @@ def check_fields(config: Any) -> None:
 
 
 def _members(kind: Any) -> set:
-    """Return what a union allows; of any other annotation, itself alone."""
+    """Return what a union allows; for any other annotation, only itself."""
     is_union = get_origin(kind) in (Union, UnionType)
     return set(get_args(kind)) if is_union else {kind}
 

@@ -15,13 +15,15 @@ from vitedu.cache import KeyValueCache
 class SwiGLU(nn.Module):
     """Multiply one half of the features by a gate made of the other half.
 
-    The first half passes through x * sigmoid(x), the second is what it lets
-    through. Before it stands a linear map of twice the width, whose rows are
-    those of the gate and then the others: one product is faster than two.
+    The first half passes through x * sigmoid(x) and becomes the gate; the
+    second is what it lets through. The linear layer before it is twice as
+    wide, with the rows of the gate first and then the others, because one
+    product is faster than two.
 
     Source: Shazeer 2020, section 2, equation 6.
-    Deviates: Hugging Face's Llama keeps the two maps apart, as `gate_proj` and
-        `up_proj`; timm's `SwiGLUPacked` has them in one, in this order.
+    Deviates: Hugging Face's Llama keeps the two layers separate, as
+        `gate_proj` and `up_proj`; timm's `SwiGLUPacked` has them in one, in
+        this order.
     """
 
     def forward(
@@ -32,13 +34,14 @@ class SwiGLU(nn.Module):
 
 
 def swiglu_width(d_ff: int, *, multiple_of: int = 1) -> int:
-    """Return the hidden width with which SwiGLU has equal parameters.
+    """Return the hidden width that gives SwiGLU the same parameter count.
 
-    A gate makes three matrices of two, so each may be 2/3 as wide.
+    With a gate there are three matrices instead of two, so each may be 2/3 as
+    wide.
 
     Args:
         d_ff: Hidden width of a network without a gate.
-        multiple_of: What the result is to be a multiple of; it is rounded up.
+        multiple_of: The result is rounded up to a multiple of this.
 
     Raises:
         TypeError, ValueError: A number is not an integer of at least 1.
@@ -62,14 +65,14 @@ _NORMS = {"layer": nn.LayerNorm, "rms": nn.RMSNorm}
 def make_norm(
     norm: Literal["layer", "rms"], d_model: int, *, eps: float = 1e-6
 ) -> nn.Module:
-    """Make what normalises each token.
+    """Make the layer that normalises each token.
 
     Args:
-        norm: "layer" takes off the mean, divides by the standard deviation,
+        norm: "layer" subtracts the mean, divides by the standard deviation,
             and has learned factors and biases. "rms" divides by the root mean
-            square and has factors alone.
+            square and has only factors.
         d_model: Width of a token.
-        eps: Is added to the mean square; above 0.
+        eps: Added to the mean square; above 0.
 
     Raises:
         TypeError, ValueError: An unknown `norm`, a width that is not a
@@ -88,18 +91,18 @@ def make_norm(
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a non-linearity between, for each token alone.
+    """Two linear layers with a nonlinearity between, for each token by itself.
 
     Args:
         d_model: Width of a token.
         d_ff: Hidden width; usually 4 * d_model, with "swiglu" 2/3 of that
             (`swiglu_width`).
         activation: "gelu" (ViT), "relu" (the Transformer of 2017) or "swiglu"
-            (Llama), for which the first map is twice as wide: see `SwiGLU`.
-        bias: Whether the two maps have biases.
+            (Llama), for which the first layer is twice as wide: see `SwiGLU`.
+        bias: Whether the two layers have biases.
         activation_dropout: Rate after the activation, in [0, 1); None means
             `dropout` (ViT; the Transformer of 2017 has none there).
-        dropout: Rate after the second map, in [0, 1).
+        dropout: Rate after the second layer, in [0, 1).
 
     Raises:
         TypeError, ValueError: Sizes that are not positive integers, an unknown
@@ -148,8 +151,8 @@ class FeedForward(nn.Module):
 class DropPath(nn.Module):
     """Skip a residual branch for whole samples at random while training.
 
-    Kept branches grow by 1 / (1 - rate), so that the expected output is that
-    of the full branch. In evaluation the input passes unchanged.
+    Kept branches are multiplied by 1 / (1 - rate), so that the expected output
+    is that of the full branch. In evaluation the input passes unchanged.
 
     Args:
         rate: Probability of skipping, in [0, 1).
@@ -159,7 +162,7 @@ class DropPath(nn.Module):
 
     Source: Huang et al. 2016, section 3.
     Deviates: The paper drops for a whole batch and rescales in evaluation;
-        here each sample is drawn by itself and the rescaling is in training.
+        here each sample is drawn independently and we rescale in training.
     Derived in: 06-residuals-norms-feed-forward, 14-training-a-vit
     """
 
@@ -183,11 +186,11 @@ class LayerScale(nn.Module):
     """Multiply each feature by a learned factor of its own.
 
     At the end of a residual branch, with factors that start close to zero,
-    every block at first hands on almost what it gets.
+    every block at first passes on its input almost unchanged.
 
     Args:
         d_model: Width of a token.
-        initial: What all factors start at; above 0.
+        initial: Initial value of all factors; above 0.
 
     Raises:
         TypeError, ValueError: A width that is not a positive integer, an
@@ -225,11 +228,11 @@ class EncoderBlock(nn.Module):
             False normalises after the sum (post-norm, Vaswani et al. 2017).
         norm: "layer" or "rms", see `make_norm`.
         layer_norm_eps: Epsilon of both normalisations.
-        layer_scale: What the `LayerScale` at the end of each branch starts
-            at, `ls1` and `ls2`; None means that there is none.
-        parallel: Whether both read the same normalised input, and are one
+        layer_scale: Initial value of the `LayerScale` at the end of each
+            branch, `ls1` and `ls2`; None means that there is none.
+        parallel: Whether both read the same normalised input, and form one
             residual branch: x + attn(norm1(x)) + mlp(norm1(x)). There is no
-            `norm2` then. It needs `norm_first`.
+            `norm2` then. This needs `norm_first`.
 
     Raises:
         TypeError, ValueError: `attn` and `mlp` of different widths, a rate
@@ -288,9 +291,9 @@ class EncoderBlock(nn.Module):
     ) -> Float[Tensor, "batch token d_model"]:
         """Return the tokens after both branches.
 
-        `rotary` are the angles of the tokens, see `MultiHeadAttention`. With a
-        `cache`, `x` holds the new tokens only; `mask` then has a key for every
-        token so far.
+        `rotary` holds the angles of the tokens, see `MultiHeadAttention`. With
+        a `cache`, `x` holds the new tokens only; `mask` then has a key for
+        every token so far.
         """
         if self.parallel:
             y = self.norm1(x)
@@ -307,11 +310,11 @@ class EncoderBlock(nn.Module):
 
 
 class DecoderBlock(nn.Module):
-    """Attention among the target tokens, then to the source, then each alone.
+    """Attention among target tokens, then to the source, then feed-forward.
 
-    Three residual branches. The query of the second attention is what the
-    first branch has made of the same token; its keys and values come from the
-    encoder.
+    Three residual branches. The queries of the second attention layer come
+    from the same tokens after the first branch; its keys and values come from
+    the encoder.
 
     Args:
         attn: The self-attention.
@@ -383,14 +386,14 @@ class DecoderBlock(nn.Module):
 
 
 class TiedTable(nn.Module):
-    """A model whose output map may be the table of the target embedding.
+    """A model whose output projection may be the target embedding's table.
 
-    One parameter has two names then. PyTorch would make it two in `to_empty`
-    and in ``load_state_dict(assign=True)``; here it stays one.
+    One parameter has two names then. PyTorch would make two parameters of it
+    in `to_empty` and in ``load_state_dict(assign=True)``; here it remains one.
 
     Attributes:
         tgt_embed: Its `tokens` is the table.
-        generator: The output map.
+        generator: The output projection.
     """
 
     tgt_embed: Any

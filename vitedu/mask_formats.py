@@ -45,7 +45,7 @@ def to_fused(
         mask: Ours.
 
     Returns:
-        The same: True = may attend there, too.
+        The same mask: there, too, True = may attend.
 
     Raises:
         TypeError, ValueError: `mask` is not boolean with four axes.
@@ -65,7 +65,7 @@ def from_fused(
     Raises:
         TypeError: `mask` is not boolean.
         ValueError: It has three axes (is the first batch or heads?), or
-            another number.
+            another number of axes.
     """
     _check_boolean("mask", mask)
     return _four_axes(mask)
@@ -113,9 +113,10 @@ def from_multihead(
         num_heads: Heads of the attention.
 
     Raises:
-        TypeError: `attn_mask` is not boolean; for numbers there is
+        TypeError: `attn_mask` is not boolean; for numbers, use
             `from_additive`.
-        ValueError: Other axes, or maps that `num_heads` does not divide.
+        ValueError: Other axes, or a number of maps that `num_heads` does not
+            divide.
     """
     _check_boolean("attn_mask", attn_mask)
     require.positive_int("num_heads", num_heads)
@@ -155,7 +156,7 @@ def from_key_padding(
         key_padding_mask: True = blocked.
 
     Raises:
-        TypeError: It is not boolean; for numbers there is `from_additive`.
+        TypeError: It is not boolean; for numbers, use `from_additive`.
         ValueError: It has other axes.
     """
     _check_boolean("key_padding_mask", key_padding_mask)
@@ -192,9 +193,9 @@ def from_hugging_face(
         attention_mask: 1 = real, 0 = padding.
 
     Raises:
-        TypeError: It holds no integers. True may mean padding, and a float
-            may be meant to be added: neither is guessed.
-        ValueError: Other axes, or other numbers than 0 and 1.
+        TypeError: It does not hold integers. True may mean padding, and a
+            float may be meant to be added, so neither is guessed.
+        ValueError: Other axes, or numbers other than 0 and 1.
     """
     require.rank("attention_mask", attention_mask, "batch key")
     dtype = attention_mask.dtype
@@ -220,9 +221,9 @@ def to_additive(
 
     Args:
         mask: Ours.
-        dtype: That of the scores. The often-read -1e9 is no float16 at all.
-        hidden: What hides: "-inf", or "min" for the smallest finite number of
-            `dtype`, as Hugging Face has it.
+        dtype: Dtype of the scores. The common -1e9 does not exist in float16.
+        hidden: What marks hidden keys: "-inf", or "min" for the smallest
+            finite number of `dtype`, as in Hugging Face.
 
     Returns:
         0 = may attend; a large negative number or -inf = hidden.
@@ -251,9 +252,9 @@ def from_additive(
             hidden; (query, key), or with four axes.
 
     Raises:
-        TypeError: `mask` holds no floating-point numbers.
-        ValueError: Other axes or other numbers: the 1 of a mask of 0 and 1,
-            which would hide nothing, or -1e9, which need not hide.
+        TypeError: `mask` does not hold floating-point numbers.
+        ValueError: Other axes or other numbers, such as the 1 in a mask of 0
+            and 1, which would hide nothing, or -1e9, which may not hide a key.
     """
     require.floating("mask", mask)
     seen = mask == 0
@@ -287,7 +288,7 @@ def _four_axes(mask: Tensor) -> Tensor:
 
 
 def _per_key(mask: Tensor, batch: int) -> Tensor:
-    """Return (batch, key) of a mask that has no more to say."""
+    """Return (batch, key) of a mask equal for all heads and queries."""
     require.positive_int("batch", batch)
     _check_ours(mask, batch)
     first = mask[:, :1, :1]

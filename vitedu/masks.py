@@ -44,18 +44,18 @@ def sliding_window_mask(
     causal: bool = True,
     device: torch.device | str | None = None,
 ) -> Bool[Tensor, "1 1 query key"]:
-    """Let each position attend to the nearest ones alone.
+    """Let each position attend only to the nearest ones.
 
     Args:
         length: Number of tokens, at least 1.
-        window: How many tokens it sees on a side, at least 1; itself counts.
+        window: How many tokens it sees on a side, at least 1, itself included.
         causal: Whether it sees only what came before it. If not, it sees as
             many on the other side: 2 * window - 1 in all.
         device: Where the mask is made.
 
     Returns:
         A band of True, the diagonal included. A window of `length` or more
-        hides nothing of what the whole would show.
+        hides nothing that would be visible without it.
 
     Raises:
         TypeError, ValueError: A number is not an integer of at least 1, or
@@ -91,15 +91,15 @@ def window_mask(
     """Let each patch attend to those in the same window of the image.
 
     Windows do not overlap. The next block shifts them by half a window, so
-    that what were neighbours across an edge then meet.
+    that neighbours across an edge then share a window.
 
     Args:
         grid_size: Rows and columns of the grid of patches.
         window: Side of a window in patches, or (rows, columns); divides the
             grid.
         shift: By how many patches windows move down and to the right; at least
-            0, below `window`. At the edges of the image parts of windows are
-            left.
+            0, below `window`. At the edges of the image, only parts of windows
+            remain.
         device: Where the mask is made.
 
     Returns:
@@ -112,7 +112,7 @@ def window_mask(
     Source: Liu et al. 2021 (Swin Transformer), section 3.2.
     Deviates: Swin cuts the windows out, which is cheaper, and first rolls the
         image, so that four parts at the corners fill one window, where a mask
-        keeps them apart. Who sees whom is the same.
+        keeps them apart. Which patches see each other is the same.
     Derived in: 22-the-block-since
 
     >>> window_mask((1, 4), (1, 2))[0, 0].int().tolist()
@@ -141,7 +141,7 @@ def padding_mask(
 
     Args:
         tokens: Token ids, whole numbers.
-        pad_id: The id that fills short sentences.
+        pad_id: The id that pads short sentences.
 
     Returns:
         True where the key is a real token.
@@ -168,7 +168,8 @@ def padding_mask(
 def check_first_token(name: str, tokens: Tensor, pad_id: int) -> None:
     """Require sentences that begin with a token, not with padding.
 
-    Padding in front is hidden, too, but moves all tokens to later positions.
+    Padding in front is also hidden, but it moves all tokens to later
+    positions.
 
     Raises:
         ValueError: Padding precedes the first token of a sentence, which a
@@ -206,7 +207,7 @@ def visible_tokens(
         ValueError: `patch_mask` has another shape, or an image has no real
             patch, which a captured graph does not notice.
 
-    Source: none; the paper knows full images alone.
+    Source: none; the paper has only full images.
 
     >>> patch_mask = torch.tensor([[True, False, True]])
     >>> visible_tokens(patch_mask, 1, 3, num_prefix_tokens=1).int().tolist()
@@ -247,8 +248,8 @@ def check_mask(
     Raises:
         TypeError: The mask is not boolean. Numbers are refused because some
             libraries add them to the scores and others multiply.
-        ValueError: It does not have four axes, or an axis has another size
-            than the scores (batch, heads and query may be 1).
+        ValueError: It does not have four axes, or an axis has a different size
+            from the scores (batch, heads and query may be 1).
 
     >>> check_mask(causal_mask(3), batch=2, heads=4, query=3, key=3)
     >>> check_mask(causal_mask(3).int(), batch=2, heads=4, query=3, key=3)

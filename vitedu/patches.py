@@ -24,7 +24,7 @@ def patchify(
         patch_size: Side of a square patch, or (height, width), in pixels.
 
     Returns:
-        One row per patch, of channels * height * width of a patch values.
+        One row per patch, of channels * patch height * patch width values.
 
     Raises:
         TypeError, ValueError: Wrong axes, or sides that do not divide. No
@@ -113,8 +113,8 @@ class PatchEmbed(nn.Module):
         method: "convolution" or "linear".
         norm: Whether each token is layer-normalised.
         layer_norm_eps: Epsilon of that normalisation.
-        any_image_size: Whether images of other sizes may come, as long as the
-            patch divides them.
+        any_image_size: Whether images of other sizes are accepted, as long as
+            the patch divides them.
 
     Raises:
         TypeError, ValueError: Sizes that are not positive integers or do not

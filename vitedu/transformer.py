@@ -22,15 +22,14 @@ from vitedu.positions import (
 
 
 class TokenEmbedding(nn.Module):
-    """Turn token ids into vectors that know their position.
+    """Turn token ids into vectors that include their position.
 
     Look up, scale, add the position, drop out, and normalise if asked for.
 
     Args:
         config: Width, positions, rates and norms.
         vocab_size: Rows of the table.
-        pad_id: The row that stays zero in the beginning and that looking up
-            does not train.
+        pad_id: The row that is initially zero and that look-ups do not train.
 
     Raises:
         TypeError: `config` is not a TransformerConfig.
@@ -61,7 +60,7 @@ class TokenEmbedding(nn.Module):
     def forward(
         self, ids: Int[Tensor, "batch token"], start: int = 0
     ) -> Float[Tensor, "batch token d_model"]:
-        """Embed `ids`, the first of which stands at position `start`."""
+        """Embed `ids`, the first of which is at position `start`."""
         x = self.tokens(ids) * self.scale
         if self.positions is not None:
             x = self.positions(x, start)
@@ -114,7 +113,7 @@ class Decoder(nn.Module):
 
     Raises:
         TypeError: `config` is not a TransformerConfig.
-        ValueError: A `cache` of another number of blocks.
+        ValueError: A `cache` for a different number of blocks.
 
     Source: Vaswani et al. 2017, section 3.1.
     Deviates: As for `Encoder`.
@@ -162,9 +161,10 @@ class Decoder(nn.Module):
 class Transformer(TiedTable):
     """Translate: read a source sentence, predict the next target token.
 
-    Masks are made here, where the model meets the data: nobody attends to
+    Masks are made here, where the model meets the data: no token attends to
     padding, and a target token sees itself and those before it. The parts:
-    `src_embed`, `tgt_embed`, `encoder`, `decoder` and the map `generator`.
+    `src_embed`, `tgt_embed`, `encoder`, `decoder` and the output projection
+    `generator`.
 
     Args:
         config: Sizes, rates, choices.
@@ -177,8 +177,9 @@ class Transformer(TiedTable):
             shift the positions.
 
     Source: Vaswani et al. 2017, section 3, figure 1.
-    Deviates: No dropout on attention weights unless asked for, as its code has
-        it. Initial weights, not given: Xavier, q, k, v apart; usual biases.
+    Deviates: No dropout on attention weights unless asked for; the authors'
+        code has it. Initial weights, which the paper does not give: Xavier,
+        with q, k and v separate; the usual biases.
     Derived in: 09-transformer
     """
 
@@ -208,7 +209,7 @@ class Transformer(TiedTable):
     ) -> Float[Tensor, "batch tgt vocab_size"]:
         """Return for each target token the logits of the one after it.
 
-        In training, `tgt` is the right sentence without its last token
+        In training, `tgt` is the correct sentence without its last token
         (teacher forcing): all positions are predicted at once.
         """
         return self.decode(tgt, self.encode(src), src)
@@ -234,10 +235,10 @@ class Transformer(TiedTable):
 
         Args:
             tgt: All target tokens so far, those in the cache included.
-            memory: What `encode` has made of `src`.
+            memory: What `encode` returned for `src`.
             src: The source tokens; their padding stays hidden.
-            cache: What earlier calls computed for this memory, which is
-                not read again; None computes all.
+            cache: What earlier calls computed for this memory, which is not
+                read again; None computes everything.
         """
         _check_decoding(self, tgt, memory, src, cache)
         start = 0 if cache is None else len(cache)

@@ -48,15 +48,16 @@ class VisionTransformer(nn.Module):
         the code of Dosovitskiy et al. 2021, "truncated_normal" as in timm.
     Deviates: With ``pool="mean"`` there is no class token at all; the head
         reads the mean of the normalised patches. `patch_mask` is not in the
-        paper. In both dialects the head starts at zero, while timm draws it,
-        and `pre_logits` starts like every other linear map. With "xavier", q,
-        k and v are drawn as one matrix, which makes them smaller by the
-        square root of 2 than drawn apart; patch weights are normal, not
-        truncated normal; biases of the feed-forward network are 0, not 1e-6.
-        With "truncated_normal", patch weights stay as PyTorch draws them, and
-        the cut, at 2, is a hundred standard deviations away: both as in timm.
-        Registers, to which no position is added, have a standard deviation of
-        0.02 and not 1e-6, for the sake of their gradients.
+        paper. With both of these, the head starts at zero, while timm
+        initialises it at random, and `pre_logits` starts like every other
+        linear layer. With "xavier", q, k and v are drawn as one matrix, which
+        makes them smaller by the square root of 2 than if they were drawn
+        separately; patch weights are normal, not truncated normal; biases of
+        the feed-forward network are 0, not 1e-6. With "truncated_normal",
+        patch weights remain as PyTorch draws them, and the truncation, at 2,
+        is a hundred standard deviations away: both as in timm. Registers, to
+        which no position is added, have a standard deviation of 0.02 rather
+        than 1e-6, for the sake of their gradients.
     Derived in: 13-vision-transformer, 14-training-a-vit
     """
 
@@ -123,9 +124,9 @@ class VisionTransformer(nn.Module):
 
         Args:
             images: Pixels, in the dtype of the weights.
-            patch_mask: True = real patch. Nobody attends to the others, which
-                still have tokens of their own in the result; the class token
-                and the distillation token are always visible. None: all
+            patch_mask: True = real patch. No token attends to the others,
+                which still have tokens of their own in the result; the class
+                token and the distillation token are always visible. None: all
                 patches are real.
         """
         x = self.embed(images)
@@ -144,9 +145,9 @@ class VisionTransformer(nn.Module):
     ) -> list[Float[Tensor, "batch token d_model"]]:
         """Return every token after each of the blocks, from first to last.
 
-        They are not normalised: `norm` does that, as `forward_features` does
-        with the last. Arguments and order of tokens are those of
-        `forward_features`.
+        These tokens are not normalised: apply `norm` to do so, as
+        `forward_features` does to the last ones. Arguments and order of tokens
+        are those of `forward_features`.
         """
         features: list[Tensor] = []
         handles = [
@@ -181,7 +182,7 @@ class VisionTransformer(nn.Module):
     def _placed(
         self, tokens: Float[Tensor, "batch token d_model"], grid: tuple
     ) -> Float[Tensor, "batch token d_model"]:
-        """Add positions, resampled where the grid is not that of config."""
+        """Add positions, resampled where the config has a different grid."""
         config, learned = self.config, self.pos_embed
         if grid == config.grid_size or not isinstance(
             learned, LearnedPositionEmbedding
@@ -234,10 +235,11 @@ class VisionTransformer(nn.Module):
         return self.fc_norm((tokens * real).sum(dim=1) / real.sum(dim=1))
 
     def reset_head(self, num_classes: int) -> None:
-        """Put in a new head, for other classes; the config then says so.
+        """Put in a new head, for other classes, and update the config.
 
-        It starts as `config.weights_init` has it, where the weights are and
-        in their dtype. With a distillation token there are two.
+        It is initialised by `config.weights_init`, on the device and in the
+        dtype of the weights. With a distillation token, there are two new
+        heads.
 
         Raises:
             TypeError, ValueError: `num_classes` is not an integer of at
@@ -252,8 +254,8 @@ class VisionTransformer(nn.Module):
     def no_weight_decay(self) -> set[str]:
         """Return the names of learned tokens and positions.
 
-        `vitedu.training.loop.fit` spares them from weight decay by itself,
-        as it does biases and norms; timm's optimisers ask for the names.
+        `vitedu.training.loop.fit` spares them from weight decay by itself, as
+        it does biases and norms; timm's optimisers need the names.
         """
         names = {"cls_token", "dist_token", "reg_token", "pos_embed.weight"}
         return names & {name for name, _ in self.named_parameters()}
@@ -265,7 +267,7 @@ class VisionTransformer(nn.Module):
         return head.train(self.training)
 
     def _initialise(self) -> None:
-        """Draw the initial tokens and weights; positions draw themselves."""
+        """Draw initial tokens and weights; positions initialise themselves."""
         config = self.config
         for token in (self.cls_token, self.dist_token):
             if token is not None and config.class_token_std > 0:
@@ -355,7 +357,7 @@ def _head(config: ViTConfig, **factory: Any) -> nn.Module:
 
 
 def _initialise_head(head: nn.Module | None, config: ViTConfig) -> None:
-    """Let a head guess uniformly: its loss is then ln num_classes."""
+    """Let a head predict uniformly: its loss is then ln num_classes."""
     if isinstance(head, nn.Linear) and config.weights_init != "pytorch":
         nn.init.zeros_(head.weight)
         nn.init.zeros_(head.bias)

@@ -19,19 +19,19 @@ _FUSIONS = {"mean": Tensor.mean, "max": Tensor.amax, "min": Tensor.amin}
 
 @contextmanager
 def capture_attention(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """Record the attention weights of each forward pass in the block.
+    """Record the attention weights of each forward pass in the ``with`` block.
 
     The maps come from the one real forward pass. A second pass replaces those
-    of the first. Nothing stays on the model afterwards, also after an error.
-    What ``torch.compile`` has made of a model would record nothing, so in the
+    of the first. Nothing remains on the model afterwards, even after an error.
+    A model compiled by ``torch.compile`` would record nothing, so within the
     block PyTorch runs everything as written.
 
     Args:
         model: Any module with `MultiHeadAttention` inside.
 
     Yields:
-        A dict that the forward pass fills: the attention's name in the model
-        -> weights (batch, heads, query, key), detached, before dropout.
+        A dict that the forward pass fills: the attention layer's name in the
+        model -> weights (batch, heads, query, key), detached, before dropout.
 
     Raises:
         ValueError: `model` holds no `MultiHeadAttention`.
@@ -75,7 +75,7 @@ def _as_written() -> AbstractContextManager:
 def patch_distances(
     grid_size: tuple[int, int], patch_size: int | tuple[int, int]
 ) -> Float[Tensor, "patch patch"]:
-    """Measure how far the centres of two patches lie apart, in pixels.
+    """Measure how far apart the centres of two patches are, in pixels.
 
     Args:
         grid_size: Rows and columns of the grid of patches.
@@ -85,7 +85,7 @@ def patch_distances(
         Euclidean distances; patches are numbered row by row.
 
     Raises:
-        TypeError, ValueError: Sizes that are no positive integers.
+        TypeError, ValueError: Sizes that are not positive integers.
     """
     require.grid("grid_size", grid_size)
     height, width = require.sides("patch_size", patch_size)
@@ -105,23 +105,24 @@ def attention_distance(
 ) -> Float[Tensor, " heads"]:
     """Measure from how far away each head gathers information, in pixels.
 
-    For each query patch: the distances to all patches, averaged with its
-    attention weights. Then the mean over query patches and images. Tokens
-    in front of the patches (the class token) have no place in the image:
-    they are dropped and the remaining weights of a row share out 1 again.
+    For each query patch, the distances to all patches are averaged with its
+    attention weights, and then over query patches and images. Tokens in front
+    of the patches (the class token) have no location in the image, so they are
+    dropped, and the remaining weights of a row are rescaled to sum to 1.
 
     Args:
         weights: Attention maps of one layer.
         grid_size: Rows and columns of the grid of patches.
         patch_size: Side of a patch in pixels, or (height, width).
         num_prefix_tokens: Tokens in front of the patches; None counts them,
-            and then there may be two at most (class and distillation token).
+            and in that case there may be at most two (class and distillation
+            token).
 
     Returns:
         Mean distance of each head, 0 (only itself) up to the diagonal.
 
     Raises:
-        TypeError: `weights` is no tensor of floating-point numbers.
+        TypeError: `weights` is not a tensor of floating-point numbers.
         ValueError: A number of tokens that does not fit the grid, or a map
             that is not square.
 
@@ -163,7 +164,7 @@ def _check_tokens(
 
 
 def _shared_out(weights: Tensor) -> Tensor:
-    """Make each row sum to 1; a row of zeros stays one."""
+    """Make each row sum to 1; a row of zeros is unchanged."""
     total = weights.sum(dim=-1, keepdim=True)
     return weights / total.clamp_min(torch.finfo(weights.dtype).tiny)
 
@@ -171,9 +172,9 @@ def _shared_out(weights: Tensor) -> Tensor:
 def uniform_distance(
     grid_size: tuple[int, int], patch_size: int | tuple[int, int]
 ) -> float:
-    """Return the attention distance of a head that looks everywhere alike.
+    """Return the attention distance of a head with uniform weights.
 
-    It is the baseline of every attention-distance plot: 116.5 pixels for a
+    This is the baseline of every attention-distance plot: 116.5 pixels for a
     14 x 14 grid of 16-pixel patches.
     """
     return patch_distances(grid_size, patch_size).mean().item()
@@ -196,10 +197,10 @@ def attention_rollout(
             self-attention, in any order: the numbers in the names give the
             depth. Or its weights (batch, heads, token, token) in order of
             depth.
-        residual: Share of a token that the residual connection carries, in
+        residual: Fraction of a token that the residual connection carries, in
             [0, 1).
-        fusion: How the heads become one map; rows share out 1 again after
-            "max" and "min".
+        fusion: How the heads are combined into one map; after "max" and "min",
+            rows are rescaled to sum to 1.
 
     Returns:
         How much of each input token (last axis) is in each output token. A
@@ -207,7 +208,7 @@ def attention_rollout(
         a row of zeros with ``residual=0``.
 
     Raises:
-        TypeError: Maps that are no tensors of floating-point numbers.
+        TypeError: Maps that are not tensors of floating-point numbers.
         ValueError: No map at all, maps that are not square or differ in
             shape, maps of several stacks, or arguments out of range.
 
@@ -283,8 +284,8 @@ def position_similarity(
         the patch in row i and column j. It carries no gradient.
 
     Raises:
-        TypeError: `weight` is no tensor of floating-point numbers.
-        ValueError: Other axes, or a number of positions that does not fit.
+        TypeError: `weight` is not a tensor of floating-point numbers.
+        ValueError: Wrong axes, or a number of positions that does not fit.
 
     Source: Dosovitskiy et al. 2021, section 4.5, figure 7 (centre).
     """

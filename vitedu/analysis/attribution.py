@@ -1,4 +1,4 @@
-"""What an answer rests on: rank the patches of an image, test a ranking."""
+"""What a prediction rests on: rank the patches of an image, test a ranking."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ def gradient_saliency(
         function: Turns images into logits (batch, num_classes), as a model in
             evaluation mode does. Gradients of its weights stay as they are.
         images: Pixels; height and width divisible by `patch_size`.
-        labels: The class of each image that is asked about, from 0.
+        labels: The class in question for each image, from 0.
         patch_size: Side of a patch in pixels, or (height, width).
 
     Returns:
@@ -33,8 +33,8 @@ def gradient_saliency(
         of each patch; patches are numbered row by row.
 
     Raises:
-        TypeError: Arguments of another type.
-        ValueError: Sizes that do not fit, labels that are no class, or a
+        TypeError: Arguments of the wrong type.
+        ValueError: Sizes that do not fit, labels that are not classes, or a
             function through which no gradient flows.
 
     Source: Simonyan et al. 2014, section 3.
@@ -68,7 +68,7 @@ def gradient_saliency(
 
 @dataclass(frozen=True)
 class DeletionTest:
-    """How an answer fades while patches are deleted, as `deletion_test` saw.
+    """How an answer fades as patches are deleted, found by `deletion_test`.
 
     Attributes:
         counts: How many patches are deleted, in steps.
@@ -84,7 +84,7 @@ class DeletionTest:
 
     @property
     def area(self) -> Float[Tensor, " batch"]:
-        """The mean loss of the answer; more is better for a ranking."""
+        """The mean loss of the answer; higher is better for a ranking."""
         return _area(self.ranked)
 
     @property
@@ -106,12 +106,12 @@ def deletion_test(
     draws: int = 5,
     seed: int = 0,
 ) -> DeletionTest:
-    """Ask whether a ranking of patches says what a model uses.
+    """Test whether a ranking of patches shows what a model uses.
 
     Patches are deleted, the highest score first, and the answer is read after
-    each step. If it fades faster than with patches deleted at random, then
-    the ranking knows something. Raw attention, rollout and gradients compare
-    by their areas.
+    each step. If it fades faster than with patches deleted at random, then the
+    ranking is informative. Raw attention, rollout and gradients can be
+    compared by their areas.
 
     Args:
         function: Turns images into logits (batch, num_classes), as a model in
@@ -119,25 +119,25 @@ def deletion_test(
         images: Pixels; height and width divisible by `patch_size`.
         labels: The class of each image whose answer is read, from 0.
         scores: One number per patch, row by row; the highest goes first, and
-            among equals the one that comes first.
+            among equal scores the one that comes first.
         patch_size: Side of a patch in pixels, or (height, width).
         counts: How many patches to delete, rising from 0; None means every
             number up to all.
-        fill: What stands where a patch was: a number, or "mean" for the mean
+        fill: What replaces a deleted patch: a number, or "mean" for the mean
             of each channel of the image.
         answer: Whether to read the probability of the class or its logit.
         draws: Number of random orders to compare with.
-        seed: Start of the random orders.
+        seed: Seed of the random orders.
 
     Returns:
         The curves and their areas.
 
     Raises:
-        TypeError: Arguments of another type.
-        ValueError: Sizes that do not fit, labels that are no class, scores
+        TypeError: Arguments of the wrong type.
+        ValueError: Sizes that do not fit, labels that are not classes, scores
             that are not finite, arguments out of range, or a module in
-            training mode. A new ViT is accepted, and all its areas are 0: its
-            head is zero.
+            training mode. A new ViT is accepted, and all its areas are 0,
+            because its head is zero.
 
     Source: Samek et al. 2017, region perturbation.
     Deviates: The paper deletes 9 x 9 pixels around a point and fills with

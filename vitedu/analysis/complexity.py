@@ -33,8 +33,8 @@ def layer_flops(
         d_model: Width d of a token.
         window: Tokens that one token sees, in a convolution (k) and in
             restricted attention (r); None for the others.
-        projections: Whether the maps to queries, keys and values and the
-            output map are counted; they belong to attention alone.
+        projections: Whether the projections to queries, keys and values and
+            the output projection are counted; only attention has them.
 
     Returns:
         4 n**2 d for attention, 4 r n d for restricted attention, 4 n d**2 for
@@ -42,13 +42,13 @@ def layer_flops(
         projections.
 
     Raises:
-        TypeError, ValueError: An unknown kind, a number that is no integer of
-            at least 1, a window that is missing, too many or longer than the
-            sequence, or projections without attention.
+        TypeError, ValueError: An unknown kind, a number that is not an integer
+            of at least 1, a window that is missing, superfluous or longer than
+            the sequence, or projections without attention.
 
     Source: Vaswani et al. 2017, table 1.
-    Deviates: The table names orders of growth and leaves the projections
-        out. With them, attention only costs more than its projections beyond
+    Deviates: The table gives orders of growth and leaves the projections out.
+        With them, attention costs more than its projections only beyond
         n = 2 d.
     Derived in: 01-why-attention
 
@@ -77,11 +77,11 @@ def sequential_operations(kind: LayerKind, num_tokens: int) -> int:
         num_tokens: Length of the sequence.
 
     Returns:
-        As many as tokens for a recurrent layer, 1 for the others.
+        The number of tokens for a recurrent layer, 1 for the others.
 
     Raises:
-        TypeError, ValueError: An unknown kind, or a length that is no integer
-            of at least 1.
+        TypeError, ValueError: An unknown kind, or a length that is not an
+            integer of at least 1.
 
     Source: Vaswani et al. 2017, table 1.
     Derived in: 01-why-attention
@@ -106,8 +106,8 @@ def receptive_field(
         1 + num_layers * (window - 1), or window**num_layers if dilated.
 
     Raises:
-        TypeError, ValueError: A number is no integer of at least 1, or
-            `dilated` no truth value.
+        TypeError, ValueError: A number is not an integer of at least 1, or
+            `dilated` is not a bool.
 
     Source: Vaswani et al. 2017, section 4.
     Derived in: 01-why-attention
@@ -141,14 +141,14 @@ def path_length(
         dilated: As for `receptive_field`, for convolutions.
 
     Returns:
-        1 for attention and num_tokens - 1 for a recurrent layer. For windows
+        1 for attention and num_tokens - 1 for a recurrent layer. For windows,
         the number of layers until the receptive field is as long as the
-        sequence; from its first to its last token that is enough if a window
-        ends at the token itself.
+        sequence; if a window ends at the token itself, that is enough to get
+        from the first token to the last.
 
     Raises:
-        TypeError, ValueError: An unknown kind, numbers that are no integers
-            or too small, a window that is missing or too many, or `dilated`
+        TypeError, ValueError: An unknown kind, numbers that are not integers
+            or too small, a window that is missing or superfluous, or `dilated`
             without a convolution.
 
     Source: Vaswani et al. 2017, table 1.

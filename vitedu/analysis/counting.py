@@ -10,12 +10,12 @@ def parameter_counts(config: ViTConfig | TransformerConfig) -> dict[str, int]:
         config: The model. It need not be built for this.
 
     Returns:
-        Part -> parameters, zero where the model lacks the part. The sum is
+        Part -> parameters, zero where the model lacks the part. The sum equals
         that of the built model. A table that two parts share counts once,
         where it first appears.
 
     Raises:
-        TypeError: `config` is neither of the two.
+        TypeError: `config` is neither of the two kinds.
 
     Source: Dosovitskiy et al. 2021, table 1, and Vaswani et al. 2017, table
         3, give the sums, rounded to millions.
@@ -41,7 +41,7 @@ def head_widths(config: BlockConfig) -> tuple[int, int]:
     """Return (head_dim, value_dim), with None replaced by what it means.
 
     Raises:
-        TypeError: `config` is no config of a model.
+        TypeError: `config` is not the config of a model.
 
     >>> head_widths(ViTConfig.h14())
     (80, 80)

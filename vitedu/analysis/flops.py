@@ -12,7 +12,8 @@ from vitedu.config import BlockConfig, TransformerConfig, ViTConfig
 def vit_flops(config: ViTConfig, *, batch_size: int = 1) -> dict[str, int]:
     """Count the operations of a Vision Transformer's forward pass.
 
-    The number of heads has no influence as long as they share out d_model.
+    The number of heads has no influence as long as they divide d_model among
+    them.
 
     Args:
         config: The model.
@@ -25,8 +26,8 @@ def vit_flops(config: ViTConfig, *, batch_size: int = 1) -> dict[str, int]:
         the number of tokens.
 
     Raises:
-        TypeError, ValueError: `config` is no ViTConfig, or `batch_size` no
-            integer of at least 1.
+        TypeError, ValueError: `config` is not a ViTConfig, or `batch_size` is
+            not an integer of at least 1.
 
     Derived in: 15-counting
 
@@ -63,8 +64,9 @@ def transformer_flops(
 ) -> dict[str, int]:
     """Count the operations of a Transformer's forward pass.
 
-    Padding and hidden positions cost as much as any: they are computed, and
-    thrown away. Looking up an embedding is no product and costs nothing.
+    Padding and masked positions cost as much as any others, because they are
+    computed and thrown away. Looking up an embedding is not a product and
+    costs nothing.
 
     Args:
         config: The model.
@@ -78,8 +80,8 @@ def transformer_flops(
         between them.
 
     Raises:
-        TypeError, ValueError: `config` is no TransformerConfig, or a number
-            no integer of at least 1.
+        TypeError, ValueError: `config` is not a TransformerConfig, or a number
+            is not an integer of at least 1.
 
     >>> flops = transformer_flops(TransformerConfig.base(), 64, 48)
     >>> sum(flops.values())
@@ -133,8 +135,8 @@ def cached_step_flops(
         Part -> floating-point operations, named as by `transformer_flops`.
 
     Raises:
-        TypeError, ValueError: `config` is no TransformerConfig, or a number
-            is too small or no integer.
+        TypeError, ValueError: `config` is not a TransformerConfig, or a number
+            is too small or not an integer.
     """
     _require_config(config, TransformerConfig)
     require.positive_int("src_len", src_len)
@@ -158,8 +160,9 @@ def training_flops(forward: dict[str, int]) -> dict[str, int]:
     """Count the operations of a forward and a backward pass.
 
     A product has two factors, and the gradient of each costs as much as the
-    product: three times the forward pass. The pixels of an image need no
-    gradient, so the patch embedding costs only twice its forward pass.
+    product, so the total is three times the forward pass. The pixels of an
+    image need no gradient, so the patch embedding costs only twice its forward
+    pass.
 
     Args:
         forward: What `vit_flops` or `transformer_flops` returns.
@@ -169,7 +172,7 @@ def training_flops(forward: dict[str, int]) -> dict[str, int]:
         aside.
 
     Raises:
-        TypeError, ValueError: `forward` is no dict of counts.
+        TypeError, ValueError: `forward` is not a dict of counts.
 
     Deviates: A kernel that does not keep the attention weights multiplies
         queries by keys once more in the backward pass; that is left out.
@@ -188,7 +191,7 @@ def training_flops(forward: dict[str, int]) -> dict[str, int]:
 def pretraining_exaflops(
     config: ViTConfig, *, num_epochs: int, num_images: int
 ) -> float:
-    """Estimate what a whole training takes, in 10**18 operations.
+    """Estimate what a whole training run takes, in 10**18 operations.
 
     Args:
         config: The model.
@@ -196,14 +199,14 @@ def pretraining_exaflops(
         num_images: Images of the data set.
 
     Raises:
-        TypeError, ValueError: `config` is no ViTConfig, or a number no
-            integer of at least 1.
+        TypeError, ValueError: `config` is not a ViTConfig, or a number is not
+            an integer of at least 1.
 
     Source: Dosovitskiy et al. 2021, table 6, whose numbers this reproduces
         with the 303 million images of their data set.
-    Deviates: Three forward passes an image, the usual estimate. The exact
-        `training_flops` are lower by the gradient of the pixels, 0.9% for
-        B/32 and less for the others.
+    Deviates: Three forward passes per image, the usual estimate. The exact
+        `training_flops` are lower by the gradient of the pixels, 0.9% for B/32
+        and less for the others.
     Derived in: 15-counting
 
     >>> exaflops = pretraining_exaflops(
@@ -219,7 +222,7 @@ def pretraining_exaflops(
 
 
 def quadratic_share(flops: dict[str, int]) -> float:
-    """Return which share of the operations grows with the squared length.
+    """Return the fraction of operations that grows with the squared length.
 
     Args:
         flops: What one of the functions above returns.
@@ -228,7 +231,7 @@ def quadratic_share(flops: dict[str, int]) -> float:
         The parts named "..._products" over the sum, in [0, 1].
 
     Raises:
-        TypeError, ValueError: `flops` is no dict of counts, or all are 0.
+        TypeError, ValueError: `flops` is not a dict of counts, or all are 0.
 
     >>> round(quadratic_share(vit_flops(ViTConfig.b16())), 4)
     0.0407
@@ -239,7 +242,7 @@ def quadratic_share(flops: dict[str, int]) -> float:
 
 
 def crossover_length(config: BlockConfig) -> float:
-    """Return how many tokens make half of an encoder block's work quadratic.
+    """Return how many tokens make half of an encoder block's FLOPs quadratic.
 
     With fewer tokens the projections and the feed-forward network cost more,
     with more tokens the attention between them.
@@ -248,10 +251,11 @@ def crossover_length(config: BlockConfig) -> float:
         config: The model.
 
     Returns:
-        6 * d_model where d_ff is 4 * d_model and the heads share out d_model.
+        6 * d_model where d_ff is 4 * d_model and the heads divide d_model
+        among them.
 
     Raises:
-        TypeError: `config` is no config of a model.
+        TypeError: `config` is not the config of a model.
 
     >>> crossover_length(ViTConfig.b16())
     4608.0

@@ -3,7 +3,7 @@
 The tool, torchsummary, watches which modules are called. It lists each call
 with the shape of what comes out and with the parameters named `weight` and
 `bias` of the module itself. A parameter that belongs to the model directly,
-such as a class token, is in no row: the tool is blind for it.
+such as a class token, is in no row, because the tool cannot see it.
 """
 
 import math
@@ -25,7 +25,7 @@ class LayerRow(NamedTuple):
 
     Attributes:
         name: Kind of module and number of the row, as in "Linear-6".
-        shape: What comes out, the batch left out.
+        shape: Shape of the output, without the batch.
         parameters: Numbers in its `weight` and `bias`, if it has them.
     """
 
@@ -48,8 +48,8 @@ def layer_table(config: ViTConfig) -> list[LayerRow]:
         The rows in the order of the calls; 199 for twelve blocks.
 
     Raises:
-        TypeError: `config` is no ViTConfig.
-        ValueError: It asks for what that layout did not have.
+        TypeError: `config` is not a ViTConfig.
+        ValueError: `config` asks for something that this layout did not have.
 
     Derived in: 15-counting
 
@@ -82,7 +82,8 @@ def called_layers(model: nn.Module, *inputs: Tensor) -> list[LayerRow]:
         twice has two rows, and its parameters count twice.
 
     Raises:
-        TypeError: `model` is no module, or one inside returns no tensor.
+        TypeError: `model` is not a module, or one inside it does not return a
+            tensor.
 
     Derived in: 15-counting
     """
@@ -120,10 +121,10 @@ def printed_totals(
 ) -> dict[str, float]:
     """Compute what the tool prints under its table, for a batch of one.
 
-    The megabytes of the passes are no memory. They are twice the outputs of
-    all rows, although containers and layers that do nothing make no tensor of
-    their own, and the products inside attention have no row.
-    `vitedu.analysis.memory` counts what is really kept.
+    The megabytes of the passes do not measure memory. They are twice the
+    outputs of all rows, although containers and layers that do nothing make no
+    tensor of their own, and the products inside attention have no row.
+    `vitedu.analysis.memory` counts what is actually kept.
 
     Args:
         rows: What `layer_table` or `called_layers` returns.
@@ -134,8 +135,8 @@ def printed_totals(
         "parameters_mb" and their sum "total_mb", in units of 1024**2 bytes.
 
     Raises:
-        TypeError, ValueError: `rows` is no list of LayerRows, or
-            `input_shape` holds something else than integers of at least 1.
+        TypeError, ValueError: `rows` is not a list of LayerRows, or
+            `input_shape` holds something other than integers of at least 1.
 
     Derived in: 15-counting
 

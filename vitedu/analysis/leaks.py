@@ -1,8 +1,8 @@
 """The leak meter: which inputs reach which outputs, and which should not.
 
 An input token is changed, the function runs again, and the change of each
-output is read. In a causal model no output before the token may move, and
-padding may not move the output of any real token.
+output is measured. In a causal model no output before the token may change,
+and padding may not change the output of any real token.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -31,27 +31,28 @@ def leaks(
 
     The token is changed in all sequences of the batch at once. Every run
     starts from the same random state, so that dropout falls on the same
-    places. Modes, buffers and the random state are put back afterwards.
+    positions. Modes, buffers and the random state are put back afterwards.
 
     Args:
         function: Turns `inputs` into (batch, output, ...): a module, a method
             of one, or any other function.
         inputs: Tokens (batch, length, d_model), or ids (batch, length).
-        alternatives: For ids: what stands in the place of each one in turn;
+        alternatives: For ids: what replaces each one in turn;
             ``range(vocab_size)`` tries every id.
-        model: The module that `function` runs, if that is neither a module
-            nor a method of one. A module that is not named is not put back.
+        model: The module that `function` runs, if `function` is neither a
+            module nor a method of one. The state of a module that is not given
+            here is not restored.
         training: Mode to measure in; None means the mode the model is in.
         noise: For tokens: standard deviation of what is added to each one,
             and then subtracted from it.
-        seed: Start of the noise, and of the random state in every run.
+        seed: Seed of the noise, and of the random state in every run.
 
     Returns:
         Entry [i, j]: the largest absolute change at output j when input i
-        changes. Exactly 0 means that j knows nothing of i.
+        changes. Exactly 0 means that output j does not depend on input i.
 
     Raises:
-        TypeError: Arguments of another type, outputs that are no floats.
+        TypeError: Arguments of the wrong type, outputs that are not floats.
         ValueError: Wrong axes, a token that nothing changes, a mode without
             a model, outputs that are NaN or differ between two equal runs.
 
@@ -79,7 +80,7 @@ def future_leak(changes: Float[Tensor, "perturbed output"]) -> float:
         0 for a causal function.
 
     Raises:
-        TypeError, ValueError: `changes` is no square matrix of numbers.
+        TypeError, ValueError: `changes` is not a square matrix of numbers.
     """
     require.floating("changes", changes)
     require.rank("changes", changes, "perturbed output")
@@ -106,7 +107,7 @@ def padding_leak(
     """Return the largest change of real outputs when the padding changes.
 
     All padded tokens change at once. Outputs at padded positions do change,
-    and do not count: a loss has to leave them out.
+    but they do not count, because a loss has to leave them out.
 
     Args:
         function: As for `leaks`, with a mask that stays the same. A function
@@ -161,7 +162,7 @@ class _Meter:
                 )
 
     def changes(self, inputs: Tensor, places: list[Tensor]) -> list[Tensor]:
-        """Return the largest changes (batch, output) for each place."""
+        """Return the largest changes (batch, output) for each position."""
         variants = self._variants(inputs)
         before = self._run(inputs)
         if not torch.equal(before, self._run(inputs)):
@@ -179,7 +180,7 @@ class _Meter:
         return found
 
     def _variants(self, inputs: Tensor) -> list[Tensor]:
-        """Return inputs with other tokens everywhere."""
+        """Return inputs with different tokens everywhere."""
         if not inputs.is_floating_point():
             ids = self._ids()
             return [torch.full_like(inputs, other) for other in ids]

@@ -17,7 +17,7 @@ def attention_map_bytes(
 ) -> int:
     """Return the size of one layer's attention weights.
 
-    A fused kernel never stores them; written out, attention does.
+    A fused kernel never stores them; attention that is written out does.
 
     Args:
         num_heads: Heads of the layer.
@@ -25,7 +25,7 @@ def attention_map_bytes(
         batch_size: Number of sequences.
 
     Raises:
-        TypeError, ValueError: A number is no integer of at least 1.
+        TypeError, ValueError: A number is not an integer of at least 1.
 
     Derived in: 15-counting
 
@@ -43,18 +43,18 @@ def training_state_bytes(
 ) -> dict[str, int]:
     """Return the bytes of a model that do not depend on the batch.
 
-    Adam remembers two running means for each parameter, so that all but the
-    parameters themselves are three times their size.
+    Adam remembers two running means for each parameter, so everything but the
+    parameters themselves takes three times their size.
 
     Args:
         config: The model.
 
     Returns:
-        "parameters", "gradients" and "adam"; Adam's step counters, a number
+        "parameters", "gradients" and "adam"; Adam's step counters, one number
         per tensor, are left out.
 
     Raises:
-        TypeError: `config` is no config of a model.
+        TypeError: `config` is not the config of a model.
 
     Derived in: 15-counting
 
@@ -74,18 +74,18 @@ def kv_cache_bytes(
 ) -> int:
     """Return the bytes of the keys and values that decoding keeps.
 
-    Those of self-attention, in all layers. With fewer heads of keys and values
-    there are fewer; the queries are not kept.
+    They are those of self-attention, in all layers. With fewer KV heads there
+    are fewer of them; the queries are not kept.
 
     Args:
         config: The model.
         num_tokens: Tokens so far.
         batch_size: Number of sequences.
-        number_bytes: Of one number: 4 in single precision, 2 in half.
+        number_bytes: Bytes per number: 4 in single precision, 2 in half.
 
     Raises:
-        TypeError, ValueError: `config` is no config of a model, or a number
-            is no integer of at least 1.
+        TypeError, ValueError: `config` is not the config of a model, or a
+            number is not an integer of at least 1.
 
     Source: Shazeer 2019, section 3.1; Ainslie et al. 2023, section 2.2.
 
@@ -112,7 +112,7 @@ def activation_bytes(
 
     A linear map keeps its input, a normalisation its input and two numbers
     per token, GELU its input, ReLU its output, dropout a factor per number.
-    Sums and concatenations keep nothing. What two operations keep counts
+    Sums and concatenations keep nothing. What two operations both keep counts
     once. Parameters are not counted.
 
     Args:
@@ -125,17 +125,16 @@ def activation_bytes(
 
     Returns:
         Part -> bytes, zero where nothing is kept. "images" is the input;
-        "attention" and "feed_forward" hold their inputs, too;
-        "attention_maps" are the weights; "norms" and "layer_scale" what
-        enters them.
+        "attention" and "feed_forward" also hold their inputs; "attention_maps"
+        are the weights; "norms" and "layer_scale" hold what enters them.
 
     Raises:
-        TypeError: `config` is no ViTConfig, or `fused` no truth value.
+        TypeError: `config` is not a ViTConfig, or `fused` is not a bool.
         ValueError: `batch_size` is below 1; a config that asks for what came
             after the ViT of 2021, which was not measured; `fused` with
             dropout on the attention weights, which the kernel cannot do;
-            values of another width than keys, where the copies depend on the
-            batch.
+            values whose width differs from that of the keys, where the copies
+            depend on the batch.
 
     Deviates: Measured with PyTorch 2.13 on a CPU; other kernels keep other
         copies.
@@ -240,7 +239,7 @@ def _feed_forward(config: ViTConfig, tokens: int) -> dict[str, int]:
 
 
 def _factors(config: ViTConfig, tokens: int) -> dict[str, int]:
-    """Count what each of the two branches ends in before its factors."""
+    """Count the outputs of both branches, kept for LayerScale's factors."""
     is_scaled = config.layer_scale is not None
     return {"layer_scale": is_scaled * 2 * tokens * config.d_model}
 

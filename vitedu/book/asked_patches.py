@@ -1,4 +1,4 @@
-"""What a Vision Transformer answers a page on which one asks a patch."""
+"""What a Vision Transformer answers a page whose reader asks a patch."""
 
 import base64
 import io
@@ -115,29 +115,29 @@ def asked_patches(
 ) -> dict[str, Any]:
     """Return keyword arguments of the explorer `AskPatch`.
 
-    Every photograph becomes 24 x 24 patches. Asked are 64 of them: every
-    third, down and across, such that the grid meets something worth asking.
-    A page gets, for both networks and after each block:
+    Every photograph becomes 24 x 24 patches. Of these, 64 can be asked: every
+    third, down and across, placed so that the grid meets something worth
+    asking. A page gets, for both networks and after each block:
 
     - the cosines of the asked token with all tokens of its photograph,
       rounded to multiples of 1/20;
     - where each head looks from there: the weights of two by two patches
       added, in steps of 1/10 of the largest, which is sent in half precision;
-      those of other tokens, as the class token, are left out;
+      those of other tokens, such as the class token, are left out;
     - of two by two patches of another photograph, the largest cosine with the
-      asked token, rounded as the others.
+      asked token, rounded like the others.
 
     Args:
         trained: A model that takes images of 24 x 24 patches, prepared with
             `IMAGENET`.
-        drawn: One with as many blocks and heads, to compare it with.
+        drawn: A model with as many blocks and heads, to compare it with.
         names: Photographs of `PHOTOGRAPHS`, the first shown first.
 
     Raises:
-        TypeError: A model that is no VisionTransformer, names that are no
-            list.
-        ValueError: A name that is unknown or comes twice; a model that takes
-            no such images; two of different sizes.
+        TypeError: A model that is not a VisionTransformer, names that are not
+            a list.
+        ValueError: A name that is unknown or comes twice; a model that does
+            not take such images; two models of different sizes.
     """
     models = {"trained": trained, "drawn": drawn}
     sizes = [_sizes(name, model) for name, model in models.items()]
@@ -229,7 +229,7 @@ def _query(
 def _settings(
     names: Sequence[str], num_layers: int, num_heads: int
 ) -> list[tuple[str, dict[str, Any], str]]:
-    """Return what the buttons set, as far as these photographs have it."""
+    """Return what the buttons set, for these photographs."""
     found = []
     for words, setting in _SETTINGS.items():
         name, patch, layer, head, drawn, second, said = setting
@@ -261,7 +261,7 @@ def _look(
     Float[Tensor, "layer patch d_model"],
     Float[Tensor, "layer head query_patch patch"],
 ]:
-    """Return the patches' tokens after each block, of length 1, and maps."""
+    """Return the patches' tokens after each block, of norm 1, and maps."""
     first = model.num_prefix_tokens
     with capture_attention(model) as maps:
         features = model.layer_features(image[None])
@@ -272,7 +272,7 @@ def _look(
 
 
 def _packed_cosines(cosines: Float[Tensor, "layer query patch"]) -> bytes:
-    """Write rounded cosines as steps from layer to layer: they are small."""
+    """Write rounded cosines as steps from layer to layer, which are small."""
     levels = (cosines * LEVELS).round().to(torch.int8).numpy()
     return np.diff(levels, axis=0, prepend=np.int8(0)).tobytes()
 

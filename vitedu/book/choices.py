@@ -1,6 +1,6 @@
-"""A question with options, each of which unfolds what is said to it.
+"""A question with options, each of which unfolds an explanation.
 
-A style sheet alone unfolds it, without scripts; where a browser cannot,
+A style sheet unfolds it, without scripts; where a browser cannot do this,
 everything is shown. The guesses of the chapters and the quizzes use it.
 """
 
@@ -28,18 +28,18 @@ def choice_box(
 
     Args:
         kind: Class of the element, "vitedu-predict" or "vitedu-quiz".
-        title: What stands before the question.
+        title: What is shown before the question.
         question: Plain text; `code` in backticks.
         options: From 2 to 6 answers -> what to say to those who choose it.
-        right: The right one of them.
-        note: What is shown until somebody has chosen.
-        show: Name of a last button for those who do not want to choose.
-        place: Address and name of where the answer is explained; a link to
-            it stands behind each explanation.
+        right: The correct one of them.
+        note: What is shown until the reader has chosen.
+        show: Name of a last button for readers who do not want to choose.
+        place: Address and name of where the answer is explained; a link to it
+            follows each explanation.
 
     Raises:
-        TypeError: A question or an explanation that is no text.
-        ValueError: Too few or too many options, or none of them right.
+        TypeError: A question or an explanation that is not text.
+        ValueError: Too few or too many options, or none of them correct.
     """
     check_choices(question, options, right)
     key = repr((question, [*options], right)).encode()
@@ -70,8 +70,8 @@ def check_choices(
     """Refuse a question that cannot be asked.
 
     Raises:
-        TypeError: A question or an explanation that is no text.
-        ValueError: Too few or too many options, or none of them right.
+        TypeError: A question or an explanation that is not text.
+        ValueError: Too few or too many options, or none of them correct.
     """
     require.instance("question", question, str)
     require.instance("options", options, Mapping)

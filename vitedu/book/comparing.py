@@ -14,8 +14,7 @@ def equal_results(
 ) -> bool:
     """Tell whether two results are equal, whatever types they have.
 
-    A result of whole numbers does not cut off what an answer has behind the
-    point.
+    A result of integers does not truncate the decimals of an answer.
     """
     return found.shape == expected.shape and torch.allclose(
         found.double(),
@@ -26,19 +25,19 @@ def equal_results(
 
 
 def where_different(found: Tensor, expected: Tensor) -> Tensor:
-    """Return True where two results of one shape differ."""
+    """Return True where two results of the same shape differ."""
     return ~torch.isclose(found.double(), expected.double(), atol=TOLERANCE)
 
 
 def multiple_of(found: Tensor, expected: Tensor) -> float | None:
-    """Return by what `expected` is multiplied to give `found`, or None."""
+    """Return the factor by which `expected` becomes `found`, or None."""
     factor = ((found * expected).sum() / expected.square().sum()).item()
     whole = math.isfinite(factor) and equal_results(found, factor * expected)
     return factor if whole else None
 
 
 def first_true(where: Tensor) -> tuple[int, ...]:
-    """Return the first place that is True; () for a single number."""
+    """Return the first position that is True; () for a single number."""
     return tuple(where.nonzero()[0].tolist())
 
 
@@ -54,7 +53,7 @@ def written_place(at: tuple[int, ...]) -> str:
 def named_sizes(inputs: tuple, names: tuple[str, ...]) -> dict[int, str]:
     """Return what has each size: an axis of an input, or a whole number.
 
-    A size that two axes of one input share names neither.
+    A size shared by two axes of one input names neither.
     """
     named: dict[int, str] = {}
     for given, name in zip(inputs, names, strict=True):
@@ -70,7 +69,7 @@ def named_sizes(inputs: tuple, names: tuple[str, ...]) -> dict[int, str]:
 
 
 def known_factor(factor: float, sizes: Mapping[int, str]) -> str:
-    """Say which size a factor is, or its root, or 1 divided by one of both.
+    """Say which size a factor is, or its root, or 1 divided by either.
 
     Args:
         factor: Not 0.

@@ -1,9 +1,9 @@
-"""Figures as drawings whose colours a page may change.
+"""Figures as drawings whose colours a page can change.
 
-A drawing is an SVG. Each colour of the book stands in it twice: as itself,
-which is what a file shows, and as a class, to which a page gives the colour
-of its theme (`book/web/book.css`). Words are text, in the page's letters.
-In a build of the book the drawing holds a second one, not shown in a file: the
+A drawing is an SVG. Each colour of the book appears in it twice: as itself,
+which is what a file shows, and as a class, to which a page gives the colour of
+its theme (`book/web/book.css`). Words are text, in the page's letters. In a
+build of the book the drawing holds a second drawing, not shown in a file: the
 same figure with its panels below each other, for phones.
 """
 
@@ -55,7 +55,7 @@ def drawing(figure: Figure, *, phone: bool = False) -> str:
     """Return a figure as SVG, the same text on every run.
 
     Args:
-        figure: A figure; it stays as it is.
+        figure: A figure; it is not changed.
         phone: Whether to add a drawing for narrow screens.
 
     >>> figure, [[axes]] = plots.new_figure(height=2)
@@ -103,7 +103,7 @@ def _drawn(figure: Figure, name: str, prefix: str) -> ElementTree.Element:
 
 
 def _use_attributes(root: ElementTree.Element) -> None:
-    """Replace styles by attributes, and round numbers to what one sees."""
+    """Replace styles by attributes, and round numbers to visible precision."""
     for part in root.iter():
         for sheet in part.findall(f"{{{SVG}}}style"):
             part.remove(sheet)
@@ -161,7 +161,7 @@ def _name_again(root: ElementTree.Element, prefix: str) -> None:
 
 
 def _drop_groups(part: ElementTree.Element) -> None:
-    """Take the groups away that say nothing, and paths that are not seen."""
+    """Remove groups that have no effect, and paths that are not seen."""
     group, path = f"{{{SVG}}}g", f"{{{SVG}}}path"
     kept = []
     for child in part:
@@ -182,7 +182,7 @@ def _drop_groups(part: ElementTree.Element) -> None:
 def for_phone(figure: Figure) -> Figure:
     """Return a narrow copy of a figure, its panels below each other.
 
-    Panels that stay nearly as large beside each other do so.
+    Panels that remain nearly as large side by side stay side by side.
     """
     figure.draw_without_rendering()
     narrow = pickle.loads(pickle.dumps(figure))
@@ -237,7 +237,7 @@ def for_phone(figure: Figure) -> Figure:
 
 
 def _width(axes: Axes, room: float) -> float:
-    """Return how many inches a panel needs: a picture no more than it has."""
+    """Return how many inches a panel needs: an image no more than it has."""
     if axes.get_aspect() == "auto":
         return room
     return min(room, axes.get_tightbbox().width / axes.get_figure().dpi)
@@ -255,7 +255,7 @@ def _wrap_titles(panels: list[Axes], room: float) -> None:
 
 
 def _shrinks(drawn: list[Axes], factor: float) -> float:
-    """Return how much lower panels become that are `factor` as wide."""
+    """Return how much lower panels become when they are `factor` as wide."""
     if all(axes.get_aspect() == "auto" for axes in drawn):
         return 1.0
     # Pictures may have had room at their sides.

@@ -40,8 +40,8 @@ def followed_digits(
 ) -> dict[str, Any]:
     """Return keyword arguments of the explorer `FollowDigit`.
 
-    With the network go test images to start from: of each digit the first
-    that it reads right, and up to four that it misreads.
+    Test images to start from go with the network: the first of each digit that
+    it classifies correctly, and up to four that it misreads.
 
     Args:
         model: A network for the digits of chapter 14, as `rounded_to_half`
@@ -49,9 +49,9 @@ def followed_digits(
         all_images: Whether to send all test images instead.
 
     Raises:
-        TypeError: `model` is no VisionTransformer.
-        ValueError: A config that asks for more than that of
-            `ViTConfig.digits` in other sizes; weights that are not rounded.
+        TypeError: `model` is not a VisionTransformer.
+        ValueError: A config that differs from `ViTConfig.digits` in more than
+            its sizes; weights that are not rounded.
     """
     sent = _sent("model", model)
     data = digits()
@@ -72,19 +72,19 @@ def digits_to_shuffle(
 ) -> dict[str, Any]:
     """Return keyword arguments of the explorer `BagOfPatches`.
 
-    With the networks go test images to start from: of each digit the first
-    that both read right, and up to four that only the one with positions
-    does.
+    Test images to start from go with the networks: the first of each digit
+    that both classify correctly, and up to four that only the one with
+    positions does.
 
     Args:
         placed: A network for the digits, as `rounded_to_half` makes it.
-        bag: One without positions.
+        bag: A network without positions.
 
     Raises:
-        TypeError: Either is no VisionTransformer.
-        ValueError: A config that asks for more than that of
-            `ViTConfig.digits` in other sizes, or for positions in `bag`;
-            weights that are not rounded.
+        TypeError: Either is not a VisionTransformer.
+        ValueError: A config that differs from `ViTConfig.digits` in more than
+            its sizes, or that has positions in `bag`; weights that are not
+            rounded.
     """
     sent = {
         "with": _sent("placed", placed),
@@ -132,11 +132,11 @@ def deleted_digits(model: VisionTransformer) -> dict[str, Any]:
 
 
 def check_config(name: str, config: ViTConfig, **special: Any) -> None:
-    """Require blocks that the scripts for digits compute.
+    """Require blocks that the scripts for digits can compute.
 
     Args:
         name: How a message calls the model.
-        config: Of the model.
+        config: The config of the model.
         special: What has to differ from `ViTConfig.digits`.
 
     Raises:
@@ -187,6 +187,6 @@ def _shown(said: torch.Tensor, labels: torch.Tensor) -> list[int]:
 
 
 def _ink(data: Digits, shown: list[int]) -> np.ndarray:
-    """Return images as the data have them: 0 to 16, (image, 8, 8)."""
+    """Return images in the form of the data: 0 to 16, (image, 8, 8)."""
     pixels = data.pixels(data.test_images[shown])[:, 0]
     return (pixels * MOST_INK).round().to(torch.uint8).numpy()

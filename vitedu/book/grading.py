@@ -1,8 +1,8 @@
-"""Exercises: what is asked, what is right, and the thought behind a mistake.
+"""Exercises: the question, the right answer, the thought behind a mistake.
 
 An exercise is an object that is called with an answer and returns a verdict.
-A chapter shows three of its cells: the answer with the call, the hints, and
-the book's own solution, which `must_accept` has to accept.
+In a chapter it has three cells: the answer with the call, the hints, and the
+book's own solution, which `must_accept` has to accept.
 """
 
 import copy
@@ -31,7 +31,7 @@ class Verdict:
     """What an exercise says about an answer.
 
     Attributes:
-        right: Whether the answer is right.
+        right: Whether the answer is correct.
         message: Why, in a sentence or two.
     """
 
@@ -51,9 +51,9 @@ class Verdict:
 
 
 class Hints(tuple[str, ...]):
-    """Hints for an exercise, each folded away inside the one before.
+    """Hints for an exercise, each folded inside the previous one.
 
-    `hints[0]` says least. Words between backticks are code.
+    `hints[0]` gives away the least. Words between backticks are code.
     """
 
     __slots__ = ()
@@ -74,22 +74,22 @@ class Hints(tuple[str, ...]):
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise with a judge of its own; most have one of those below.
+    """An exercise with a judge of its own; most use one of those below.
 
     Whatever an answer does, the next cell finds PyTorch and the book as they
-    were: settings and replaced functions are put back, and named.
+    were: settings and replaced functions are restored, and reported.
 
     Attributes:
-        number: Of the chapter and in it, as "5.2".
-        task: What is asked for, in a few words.
-        hints: Two or three, each of which says more than the one before.
+        number: The chapter and the number in it, as in "5.2".
+        task: The task, in a few words.
+        hints: Two or three, each of which gives away more than the one before.
         judge: Takes an answer that is not None, returns a verdict.
-        wrong: What is said about each mistake that has been foreseen -> an
-            answer that makes it.
+        wrong: What is said about each anticipated mistake -> an answer that
+            makes it.
 
     Raises:
         TypeError: A text is not a string.
-        ValueError: Another number or name than the chapter's, too few or too
+        ValueError: A number or name that is not the chapter's, too few or too
             many hints.
     """
 
@@ -114,17 +114,17 @@ class Exercise:
         progress.register_exercise(self.number, self.task)
 
     def __call__(self, answer: object) -> Verdict:
-        """Judge an answer, and count the try; None is no answer yet."""
+        """Judge an answer, and count the try; None is not an answer yet."""
         verdict = self._safely(answer)
         if answer is not None:
             progress.count_try(self.number, verdict)
         return verdict
 
     def must_accept(self, answer: object) -> Verdict:
-        """Judge the book's own solution, which is nobody's try.
+        """Judge the book's own solution, which does not count as a try.
 
         Raises:
-            AssertionError: It is not right.
+            AssertionError: The solution is not accepted.
         """
         verdict = self._safely(answer)
         if not verdict:
@@ -157,14 +157,14 @@ class Exercise:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberExercise(Exercise):
-    """A number is predicted.
+    """An exercise that asks for a number.
 
     Attributes:
         right: The number.
-        why: What to say about it.
-        wrong: Other numbers -> the thought that leads to each.
+        why: What to say about the right number.
+        wrong: Wrong numbers -> the thought that leads to each.
         tolerance: Relative distance that counts as equal; 0 for counts.
-        decimals: To which an answer is rounded before it is compared.
+        decimals: Decimals to which an answer is rounded before it is compared.
 
     >>> root = NumberExercise(
     ...     "99.1",
@@ -208,21 +208,21 @@ class NumberExercise(Exercise):
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionExercise(Exercise):
-    """A function is written, and judged by what it computes.
+    """An exercise that asks for a function, judged by what it computes.
 
-    It gets copies of the inputs; what it raises is reported, and so is a
-    change of an input.
+    The function gets copies of the inputs; what it raises is reported, and so
+    is a change of an input.
 
     Attributes:
-        right: A right function.
-        wrong: A message for each mistake that has been foreseen -> a
-            function that makes it.
+        right: A correct function.
+        wrong: A message for each anticipated mistake -> a function that makes
+            it.
         cases: Name -> inputs.
-        through: What is compared: it takes a function, the reader's as well
-            as ours, and returns one that maps the inputs to a tensor.
-        wanted: What a function is to return, for the message.
-        why: What to say when all is right; None names the cases.
-        also: Says more about a wrong function, "" for nothing.
+        through: What is compared: `through` takes a function, the reader's as
+            well as ours, and returns one that maps the inputs to a tensor.
+        wanted: What a function should return, for the message.
+        why: What to say when everything is correct; None lists the cases.
+        also: Says more about a wrong function; "" if there is nothing to add.
     """
 
     right: Callable
@@ -250,7 +250,7 @@ class FunctionExercise(Exercise):
 
 @dataclass(frozen=True, kw_only=True)
 class LettersExercise(Exercise):
-    """Names are found for the letters of a figure.
+    """An exercise that asks for names of the letters of a figure.
 
     Attributes:
         right: The name of each letter.
@@ -261,7 +261,7 @@ class LettersExercise(Exercise):
     why_not: Callable[[str, str], str]
 
     def mistakes(self) -> list[tuple[str, object]]:
-        """Return each name at the letter of each other one."""
+        """Return each name placed at every other name's letter."""
         letter_of = {name: letter for letter, name in self.right.items()}
         return [
             (self.why_not(said, name), {letter: said})
@@ -308,7 +308,7 @@ def judge_function(
     through: Callable[[Callable], Callable] | None = None,
     wanted: str = "a tensor",
 ) -> Verdict:
-    """Judge a function by what it computes; name a wrong one's thought.
+    """Judge a function by what it computes; name the thought if it is wrong.
 
     The arguments are those of `FunctionExercise`.
     """

@@ -1,4 +1,4 @@
-"""What a page needs to hide patches of pictures, and to have them guessed."""
+"""What a page needs to hide patches of images and have them predicted."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,21 +27,20 @@ def pictures_to_hide(
     """Return keyword arguments of the explorer `HideAndGuess`.
 
     Args:
-        model: One for grey pictures of 28 x 28 pixels in patches of 4 x 4,
+        model: A model for grey images of 28 x 28 pixels in patches of 4 x 4,
             as `rounded_to_half` makes it.
-        images: Pictures to start from, in [0, 1]; they travel in steps of
+        images: Images to start from, in [0, 1]; they are sent in steps of
             1/255.
         names: What each of them shows.
-        mean: What was taken off the pixels for the training of `model`.
+        mean: What was subtracted from the pixels for the training of `model`.
         std: What they were divided by after that.
 
     Raises:
-        TypeError: An argument of another type.
-        ValueError: A config that asks for more than that of
-            `ViTConfig.digits` in other sizes; patches that are normalised;
-            weights that are not rounded; images of other axes or with values
-            outside [0, 1]; not as many names as images; a `std` that is not
-            above 0.
+        TypeError: An argument of the wrong type.
+        ValueError: A config that differs from `ViTConfig.digits` in more than
+            its sizes; patches that are normalised; weights that are not
+            rounded; images with the wrong axes or with values outside [0, 1];
+            not as many names as images; a `std` that is not above 0.
     """
     require.instance("model", model, MaskedAutoencoder)
     check_config(

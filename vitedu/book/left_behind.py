@@ -1,4 +1,4 @@
-"""What an answer may change for all code that runs after it, put back."""
+"""Restore what an answer may change for all code that runs after it."""
 
 import random
 import sys
@@ -16,11 +16,11 @@ from vitedu.book import progress
 
 @contextmanager
 def nothing_left_behind() -> Iterator[list[str]]:
-    """Put back what code can change for everybody who runs after it.
+    """Restore what code can change for all code that runs after it.
 
-    Random states are put back without a word, since code may draw. Settings
-    of PyTorch, and functions of PyTorch, einops and the book that were
-    replaced, are put back, too, and named.
+    Random states are restored without a word, since code may draw random
+    numbers. Settings of PyTorch, and functions of PyTorch, einops and the book
+    that were replaced, are also restored, and named.
 
     Yields:
         A list, empty at first; afterwards it names what the code had changed.

@@ -1,7 +1,7 @@
-"""Looks at a wrong result beside the right one: one property each.
+"""Looks at a wrong result beside the right one, each at one property.
 
-A look takes both, of one shape and in double precision, and returns a
-sentence, or "" if it finds nothing.
+A look takes both results, of the same shape and in double precision, and
+returns a sentence, or "" if it finds nothing.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from vitedu.book.comparing import (
 
 
 def first_said(looks: tuple, found: Tensor, expected: Tensor) -> str:
-    """Return what the first look says that finds something, else ""."""
+    """Return the sentence of the first look that finds something, or ""."""
     return next(filter(None, (look(found, expected) for look in looks)), "")
 
 
@@ -208,7 +208,7 @@ def _where(found: Tensor, expected: Tensor) -> str:
 
 
 def listed_places(places: list[int]) -> str:
-    """Return places as the beginning of a sentence.
+    """Return positions as the beginning of a sentence.
 
     >>> listed_places([3]), listed_places([0, 4]), listed_places([2, 3, 4, 5])
     ('3 is', '0 and 4 are', '2 to 5 are')
@@ -287,7 +287,7 @@ def _rows(found: Tensor, expected: Tensor) -> str:
 
 
 def _columns(found: Tensor, expected: Tensor) -> str:
-    """Say that the places of an axis are shifted or stretched alike."""
+    """Say that the positions along an axis are shifted or stretched alike."""
     for axis, size in enumerate(found.shape):
         others = [a for a in range(found.dim()) if a != axis]
         if size < 2 or not others or found.numel() < 3 * size:

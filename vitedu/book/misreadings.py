@@ -1,6 +1,6 @@
-"""Inputs that a reader may have taken for others.
+"""Inputs that a reader may have mistaken for others.
 
-A wrong result may be the right one for another input: scaled, turned round,
+A wrong result may be the right one for a different input: scaled, reversed,
 averaged, left out, or exchanged for one of the others.
 """
 
@@ -33,16 +33,16 @@ def misread_input(
     inputs: tuple,
     names: tuple[str, ...],
 ) -> str:
-    """Say for which other input a wrong result would be right.
+    """Say for which other input a wrong result would be correct.
 
-    Each input is exchanged for one that a reader may have taken it for:
-    scaled, turned round, averaged, left out, another of the inputs.
+    Each input is exchanged for one that a reader may have mistaken it for:
+    scaled, reversed, averaged, left out, or another of the inputs.
 
     Args:
         found: What was returned.
-        right: A function that is right.
-        inputs: For which `found` is wrong.
-        names: Of the inputs.
+        right: A correct function.
+        inputs: The inputs for which `found` is wrong.
+        names: Names of the inputs.
 
     Returns:
         A sentence; "" if there is no such input among the first `MOST_TRIED`.
@@ -117,7 +117,7 @@ def _other_inputs(
 def _other_meetings(
     inputs: tuple, names: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple]]:
-    """Yield inputs of which one function has met another input before."""
+    """Yield inputs where one function has already been applied to another."""
     for which, function in enumerate(inputs):
         if not callable(function):
             continue
@@ -278,7 +278,7 @@ def _other_parts(
 
 
 def _factors(sizes: Mapping[int, str]) -> list[float]:
-    """Return what a reader may have multiplied by, of the sizes at hand."""
+    """Return the sizes that a reader may have multiplied by."""
     plain = [float(n) for n in (1, 2, *sizes)]
     ratios = {a / b for a, b in itertools.product(plain, plain) if a != b}
     return sorted(

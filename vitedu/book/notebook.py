@@ -38,25 +38,25 @@ _LOOSEST, _ROUNDING = 0.3, 1e-3
 def set_up(seed: int = 0, device: str = "cpu", language: str = "en") -> None:
     """Make a chapter's numbers and figures the same on every run.
 
-    Seeds Python, NumPy and PyTorch, and sets the book's look. PyTorch gets
-    one thread: two add in another order, so sums change in the last digit,
-    and on models as small as the book's they are slower.
+    This seeds Python, NumPy and PyTorch, and sets the book's look. PyTorch
+    gets one thread, because two add in a different order, so sums change in
+    the last digit, and on models as small as the book's they are slower.
 
     Args:
         seed: An integer from 0 to 2**32 - 1.
         device: Where tensors and models are made from now on: "cpu", "cuda",
             "mps", or "auto", see `vitedu.training.devices.choose_device`.
             Only on the CPU are the numbers those of the book.
-        language: In which guesses, claims, tables, figures, hints and checks
-            speak: "en", or "zh" for Chinese.
+        language: The language of guesses, claims, tables, figures, hints and
+            checks: "en", or "zh" for Chinese.
 
     Raises:
         TypeError, ValueError: `seed` is no such integer; there is no such
             device or language.
 
     Deviates: Nothing in this book was run on a graphics card. Tests follow
-        every tensor through the models, forward and backward, as if it lay on
-        one. Whole chapters were not tried: what a cell hands to NumPy needs a
+        every tensor through the models, forward and backward, as if it were on
+        one. Whole chapters were not tried: what a cell passes to NumPy needs a
         ``.cpu()`` there.
     """
     require.integer("seed", seed, at_least=0)
@@ -80,7 +80,7 @@ def set_up(seed: int = 0, device: str = "cpu", language: str = "en") -> None:
 
 
 def _speak(formatter: DisplayFormatter, say: Phrases | None) -> None:
-    """Have what the book shows say its words in another language."""
+    """Show the words of the book's outputs in another language."""
     usual = type(formatter).format
 
     def format_(obj: Any, *args: Any, **options: Any) -> tuple[dict, dict]:
@@ -102,7 +102,7 @@ def is_live() -> bool:
 
 
 def _shown(figure: Figure) -> tuple[str, dict[str, str]]:
-    """Return a figure as a drawing; it is dark, and has no ground."""
+    """Return a figure as a drawing; it is dark, without a background."""
     text = drawing(figure, phone=not is_live())
     return text, {"needs_background": "light"}
 
@@ -142,20 +142,20 @@ def claim(
 ) -> None:
     """State a number in a sentence, and stop the build if it is wrong.
 
-    A notebook that a person runs does not stop: who changes a cell, or draws
-    once more, is told what came out instead.
+    A notebook that a person runs does not stop: readers who change a cell, or
+    draw new random numbers, are told what the result is instead.
 
-    A number that is known has an expected value and a tolerance, at most
-    30% of it; beside zero, no more than rounding, 1e-3. One that
-    changes with the seed has bounds, and a baseline that they leave out: what
-    chance, an untrained model or the other method would give. The claim
-    enters the ledger of the book. On the site a link ``[0.5](#claim-NAME)``
-    in the text of the page takes the place of the sentence.
+    A number that is known has an expected value and a tolerance, at most 30%
+    of it, or near zero no more than rounding, 1e-3. A number that changes with
+    the seed has bounds, and a baseline outside them: what chance, an untrained
+    model or the other method would give. The claim enters the ledger of the
+    book. On the site a link ``[0.5](#claim-NAME)`` in the text of the page
+    takes the place of the sentence.
 
     Args:
         name: A short name of a-z, 0-9 and hyphens, unique in the book.
         statement: The sentence, with ``{value}`` where the number goes.
-        value: What this page has computed.
+        value: What this page computed.
         expected: What the book says it is.
         tolerance: Largest allowed distance between the two; 0 means equal.
         at_least: The lowest value allowed.
@@ -167,11 +167,11 @@ def claim(
             writes.
 
     Raises:
-        AssertionError: In a build: `value` is not what is allowed, or no
-            number.
-        ValueError: Another name, no ``{value}``, a negative `tolerance` or a
-            loose one, both or neither of `expected` and bounds; a claim that
-            its `baseline` meets.
+        AssertionError: In a build: `value` is outside what is allowed, or is
+            not a number.
+        ValueError: A bad name, no ``{value}``, a negative `tolerance` or one
+            that is too loose, both or neither of `expected` and bounds; a
+            claim that its `baseline` meets.
 
     >>> claim("a-half", "It is {value}.", 0.5004, 0.5, tolerance=0.001)
     Claim: It is 0.5004.
@@ -297,7 +297,7 @@ def rung(
     tolerance: float,
     compares: str = "outputs",
 ) -> None:
-    """State that two ways to compute a thing agree: a rung of the ladder.
+    """State that two ways to compute something agree: a rung of the ladder.
 
     The rung enters the page with the ladder of equalities.
 
@@ -305,14 +305,15 @@ def rung(
         name: A short name of a-z, 0-9 and hyphens, unique in the book.
         lower: What the rung stands on, such as "attention in loops".
         upper: What it leads to, such as "attention as matrix products".
-        difference: The largest difference that this page has measured.
+        difference: The largest difference that this page measured.
         tolerance: Largest difference allowed; 0 means equal.
         compares: What was compared, such as "outputs and gradients" or
             "counts".
 
     Raises:
-        ValueError: A name of other signs, or a negative `tolerance`.
-        AssertionError: `difference` is larger than `tolerance`, or no number.
+        ValueError: A name with other characters, or a negative `tolerance`.
+        AssertionError: `difference` is larger than `tolerance`, or is not a
+            number.
 
     >>> rung("halves", "a half", "two quarters", 0.0, tolerance=0)
     Rung: a half = two quarters (largest difference 0)
@@ -342,7 +343,7 @@ def rung(
 
 
 def _number(name: str, value: float) -> float:
-    """Return a number, a tensor or an array of one among them, as a float."""
+    """Return a number, or a tensor or array with one element, as a float."""
     try:
         return float(value)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -370,16 +371,16 @@ class _Entry:
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> "_Table":
     """Show rows as a table of the page.
 
-    Columns of numbers are right aligned. What a cell holds is plain text;
+    Columns of numbers are right-aligned. What a cell holds is plain text;
     floats are written as `number_text` does.
 
     Args:
         header: The names of the columns.
-        rows: One entry a column each: text, or a number.
+        rows: For each row, one entry per column: text, or a number.
 
     Raises:
-        TypeError: A name that is no text.
-        ValueError: No column, or a row of another length than the header.
+        TypeError: A name that is not text.
+        ValueError: No column, or a row whose length differs from the header's.
 
     >>> table(["rule", "steps"], [["greedy", 5], ["beam", 12]])
     rule    steps
@@ -455,21 +456,21 @@ def predict(
 ) -> "_Prediction":
     """Ask for a guess before what comes next unfolds.
 
-    On the site all that follows, up to the next heading, stays folded until
-    the reader has chosen or has asked for the answer; in a notebook the
-    outputs of the code cells that directly follow, at most three. Each choice
-    is told why it is right or wrong, and the right one is marked. A style
-    sheet alone does this, without scripts; a browser that cannot shows
-    everything.
+    On the site, everything that follows, up to the next heading, stays folded
+    until the reader has chosen or has asked for the answer; in a notebook,
+    this holds for the outputs of the code cells that directly follow, at most
+    three. Each choice comes with the reason why it is right or wrong, and the
+    right one is marked. A style sheet does this, without scripts; a browser
+    that cannot do it shows everything.
 
     Args:
         question: What to predict, plain text.
         options: From 2 to 6 answers -> what to say to those who choose it.
-        right: The right one of them, computed by the page if it is a number.
+        right: The correct one of them, computed by the page if it is a number.
 
     Raises:
-        TypeError: A question or an explanation that is no text.
-        ValueError: Too few or too many options, or none of them right.
+        TypeError: A question or an explanation that is not text.
+        ValueError: Too few or too many options, or none of them correct.
 
     >>> predict("1 + 1?", {2: "Count.", 11: "Those are digits."}, right=1 + 1)
     Guess first: 1 + 1? (2, 11)
@@ -479,7 +480,7 @@ def predict(
 
 
 class _Prediction:
-    """A question with options, each of which unfolds what is said to it."""
+    """A question with options, each of which unfolds an explanation."""
 
     def __init__(
         self, question: str, options: Mapping[str | int, str], right: str | int
@@ -504,7 +505,7 @@ class _Prediction:
 
     @staticmethod
     def _style() -> str:
-        """Return the style sheet, which the site has of its own."""
+        """Return the style sheet; the site has its own."""
         if not is_live():
             return ""
         text = files("vitedu.book").joinpath("predict.css").read_text("utf-8")

@@ -5,9 +5,10 @@ def number_text(value: float, digits: int = 4) -> str:
     """Write a number as a sentence of the book does.
 
     Args:
-        value: The number; up to a quadrillion it takes no power of ten.
-        digits: How many significant digits a fraction gets. Those before the
-            point are written all.
+        value: The number; up to a quadrillion it is written without a power of
+            ten.
+        digits: How many significant digits a fraction gets. All those before
+            the point are written.
 
     >>> number_text(14_464.0), number_text(1234.5), number_text(2 / 3)
     ('14,464', '1,234', '0.6667')

@@ -28,7 +28,7 @@ _ENTRIES = {
 
 
 def shown_in(data: Mapping[str, Any], say: Say) -> dict[str, Any]:
-    """Return an output of a cell with its words said in another language.
+    """Return an output of a cell with its words in another language.
 
     Args:
         data: MIME type -> content.
@@ -49,12 +49,12 @@ def shown_in(data: Mapping[str, Any], say: Say) -> dict[str, Any]:
 
 
 def lines_in(text: str, say: Say) -> str:
-    """Return printed text, said line by line."""
+    """Return printed text, translated line by line."""
     return "\n".join(map(say, text.split("\n")))
 
 
 def _table_in(text: str, say: Say) -> str:
-    """Return a table in Markdown, said cell by cell; all else as it is."""
+    """Return a Markdown table translated cell by cell; all else unchanged."""
     if not text.startswith("| "):
         return text
     lines = []
@@ -69,7 +69,7 @@ def _table_in(text: str, say: Say) -> str:
 
 
 def _html_in(text: str, say: Say) -> str:
-    """Return HTML with its texts said; code in a text is between backticks.
+    """Return HTML with translated texts; code in a text is between backticks.
 
     Raises:
         ValueError: The number of a claim is not in its translation.
@@ -99,7 +99,7 @@ def _html_in(text: str, say: Say) -> str:
 
 
 def _place(before: dict[str, Any], entry: dict[str, Any]) -> int:
-    """Return where the number of a claim stands in its translation."""
+    """Return where the number of a claim is in its translation."""
     shown = entry["shown"]
     earlier = before["statement"][: before["at"]].count(before["shown"])
     places = [
@@ -115,7 +115,7 @@ def _place(before: dict[str, Any], entry: dict[str, Any]) -> int:
 
 
 def _say_runs(tag: Tag, say: Say) -> None:
-    """Say each run of text and code that stands between other elements."""
+    """Translate each run of text and code that is between other elements."""
     run: list = []
     for node in [*tag.children, None]:
         code = isinstance(node, Tag) and node.name == "code" and not node.attrs
@@ -144,10 +144,10 @@ def _say_run(run: list, say: Say) -> None:
 
 
 def _drawing_in(text: str, say: Say) -> str:
-    """Return a drawing with its texts said; lines of one text are joined.
+    """Return a drawing with translated texts; lines of one text are joined.
 
     Matplotlib writes the lines of a text one below the other, each from where
-    it begins; they become lines about the same middle.
+    it begins; they become lines centred on the same point.
     """
     result, end = [], 0
     found = [*_TEXT.finditer(text)]
@@ -162,7 +162,7 @@ def _drawing_in(text: str, say: Say) -> str:
 
 
 def _follows(upper: re.Match, lower: re.Match, text: str) -> bool:
-    """Tell whether one line is the next of a text of several."""
+    """Tell whether one line continues a text of several lines."""
     places = _MOVED.search(upper[1]), _MOVED.search(lower[1])
     size = _SIZE.search(upper[1])
     if None in (*places, size) or text[upper.end() : lower.start()].strip():
@@ -200,7 +200,7 @@ def _label(lines: list[re.Match], say: Say) -> str:
 
 
 def _broken(text: str, count: int) -> list[str]:
-    """Return a text in as many lines, about as long as each other."""
+    """Return a text in that many lines of about equal length."""
     lines, left = [], text
     for rest in range(count, 1, -1):
         at = round(len(left) / rest)

@@ -38,7 +38,8 @@ def page_network() -> dict[str, Any]:
     """Return the packaged network as keyword arguments of `OwnPhotograph`.
 
     Its name changes with what is packed, so that no browser takes an old file
-    for it. There are none where the package with the weights is not installed.
+    for it. The arguments are empty where the package with the weights is not
+    installed.
     """
     try:
         packaged_file()
@@ -69,19 +70,19 @@ def pack_network(
     A matrix is rounded to eight bits with a scale for each of its rows, and
     so is the table of positions; biases, norms and LayerScale keep single
     precision. The file begins with the length of its header in four bytes,
-    little-endian. The header is JSON: ``config``; ``arrays``, of each name
-    where it begins, its dtype and its shape; ``bytes``, how many there are
-    of all arrays. They begin at the next multiple of 16 after the header.
+    little-endian. The header is JSON: ``config``; ``arrays``, for each name
+    where it begins, its dtype and its shape; ``bytes``, the total size of all
+    arrays. The arrays begin at the next multiple of 16 after the header.
 
     Args:
         model: A Vision Transformer without classes, of the kind that
             `ViTConfig.s14` describes. Its heads are 64 wide, its MLP four
             times as wide as a token, image and patch are square; depth,
             number of heads and sizes may differ.
-        normalisation: Of the pixels that it reads.
+        normalisation: The normalisation of the pixels that it reads.
 
     Raises:
-        TypeError: Arguments of another type.
+        TypeError: Arguments of the wrong type.
         ValueError: A config that asks for what the kernel does not compute.
     """
     require.instance("model", model, VisionTransformer)

@@ -53,16 +53,16 @@ _FIELDS = {
 def rounded_to_half(model: Model) -> Model:
     """Copy a model and round its weights to half precision.
 
-    The copy computes in the precision of the model. It holds what a page
-    gets: both then give the same answers.
+    The copy computes in the precision of the model. It holds the same numbers
+    as a page, so both give the same answers.
 
     Args:
         model: A Transformer, a VisionTransformer or a MaskedAutoencoder.
 
     Raises:
-        TypeError: `model` is none of them.
+        TypeError: `model` is none of these.
         ValueError: A weight that half precision cannot hold: beyond 65,504,
-            or no finite number.
+            or one that is not finite.
     """
     require.instance("model", model, *_FIELDS)
     rounded = deepcopy(model)
@@ -83,15 +83,15 @@ def page_weights(model: _AnyModel) -> dict[str, Any]:
     Dropout is off in the page, as in evaluation.
 
     Args:
-        model: One that `rounded_to_half` has made.
+        model: A model that `rounded_to_half` made.
 
     Returns:
         weights: all numbers in a row, in half precision, shared ones once.
-        layout: of each name in the model, ``[where it begins, *shape]``.
-        config: what else of the model the page has to know, decoder included.
+        layout: for each name in the model, ``[where it begins, *shape]``.
+        config: what else the page has to know of the model, decoder included.
 
     Raises:
-        TypeError: `model` is no such model.
+        TypeError: `model` is not such a model.
         ValueError: Weights that are not rounded, that are not those of the
             model's config, or more than 2,000,000 of them; a config that asks
             for what pages do not compute.

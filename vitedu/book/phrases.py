@@ -1,10 +1,9 @@
 """What a program says, in another language.
 
-A table has English phrases and how they are said: `book/zh/phrases/*.json`.
-Numbers do not count: "{1} of {2} are right" stands for all such sentences,
-and the translation may turn the two round. Where an English phrase has a name
-in braces, any words may stand, which are said in the other language if they
-are phrases themselves.
+A table has English phrases and their translations: `book/zh/phrases/*.json`.
+Numbers do not count: "{1} of {2} are right" stands for all such sentences, and
+the translation may swap the two. Where an English phrase has a name in braces,
+any words may appear; they are translated if they are phrases themselves.
 """
 
 import json
@@ -29,7 +28,7 @@ _ANYTHING = ("answer", "apart", "error", "path")
 
 
 def _numbered(text: str) -> tuple[str, list[str]]:
-    """Return a text with places instead of its numbers, and the numbers.
+    """Return a text with placeholders for its numbers, and the numbers.
 
     >>> _numbered("3 of 1,024 tokens")
     ('{1} of {2} tokens', ['3', '1,024'])
@@ -44,17 +43,17 @@ def _numbered(text: str) -> tuple[str, list[str]]:
 
 
 class Phrases:
-    """English phrases, and how they are said in another language.
+    """English phrases and their translations into another language.
 
     Args:
-        table: English -> the other language. Both have the same places.
+        table: English -> the other language. Both have the same placeholders.
 
     Attributes:
-        missed: What was asked for and is not in the table, with places
+        missed: What was asked for and is not in the table, with placeholders
             instead of its numbers.
 
     Raises:
-        ValueError: A phrase whose translation has other places.
+        ValueError: A phrase whose translation has different placeholders.
 
     >>> table = {"{1} of {2}": "{2} 分之 {1}", "no {what}": "没有{what}"}
     >>> say = Phrases(table)
@@ -82,7 +81,7 @@ class Phrases:
 
     @classmethod
     def read(cls, paths: Iterable[Path]) -> "Phrases":
-        """Return what several files hold together; the first counts.
+        """Return the union of several files; a phrase's first entry counts.
 
         Raises:
             ValueError: A damaged file.
@@ -100,7 +99,7 @@ class Phrases:
         return cls(table)
 
     def __call__(self, text: str) -> str:
-        """Return what is said instead; the text itself if nothing is known."""
+        """Return the translation, or the text itself if none is known."""
         said = self._find(text)
         if said is None:
             template = _numbered(text)[0]
@@ -133,7 +132,7 @@ class Phrases:
         return None if None in said else "".join(said)
 
     def _fitting(self, words: str) -> str | None:
-        """Return what a phrase with named places says."""
+        """Return the translation of a phrase with named placeholders."""
         for english, pattern in self._patterns:
             if (found := pattern.fullmatch(words)) is None:
                 continue
@@ -154,7 +153,7 @@ class Phrases:
         return None
 
     def _part(self, text: str) -> str | None:
-        """Return what stands in a place: a phrase, or several in a list."""
+        """Return what fills a placeholder: a phrase, or several in a list."""
         said = self._find(text)
         if said is None and not _WORDS.search(text):
             return text

@@ -74,7 +74,7 @@ def new_figure(
     Args:
         columns: Axes side by side.
         rows: Axes below each other.
-        height: Height of the whole figure in inches, 96 pixels each.
+        height: Height of the whole figure in inches of 96 pixels.
         wide: Whether it is wider than the text: 1,000 pixels, not 660.
         options: Passed on to ``Figure.subplots``.
 

@@ -1,4 +1,4 @@
-"""What a reader has tried and got right; kept in a file only if wanted."""
+"""What a reader has tried and solved; kept in a file only on request."""
 
 import html
 import json
@@ -27,7 +27,7 @@ class Progress:
     Attributes:
         rows: Number, name, "right", "not yet" or "not tried", and how often
             it was tried.
-        file: Where it is kept, or nothing.
+        file: The file in which it is kept, if any.
     """
 
     rows: list[tuple[str, str, str, int]]
@@ -67,19 +67,19 @@ class Progress:
 
 
 def progress(*, keep: bool = False) -> Progress:
-    """Show what has been tried: here, and in the file if there is one.
+    """Show what has been tried, here and in the file if there is one.
 
     Nothing leaves the machine. The table holds the exercises of the chapters
-    in use and all that the file knows.
+    in use and everything in the file.
 
     Args:
-        keep: Whether to begin a file in the current folder, to which every
-            check adds from then on.
+        keep: Whether to create a file in the current folder, to which every
+            check then adds.
 
     Raises:
-        TypeError: `keep` is no bool.
+        TypeError: `keep` is not a bool.
         OSError: The file cannot be written.
-        ValueError: There is a file and it is damaged; it stays as it is.
+        ValueError: The file exists but is damaged; it is not changed.
     """
     require.boolean("keep", keep)
     path = Path(FILE).absolute()
@@ -113,10 +113,10 @@ def register_exercise(number: str, name: str) -> None:
 
 
 def count_try(number: str, verdict: Any) -> None:
-    """Count a try; in the file, too, if there is one.
+    """Count a try, in the file as well if there is one.
 
-    A file that cannot be read or written is said in a warning: the verdict
-    matters more.
+    If the file cannot be read or written, only a warning says so, because the
+    verdict matters more.
     """
     with _warned():
         before = (_read(Path(FILE).absolute()) | _tried).get(number)

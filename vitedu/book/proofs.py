@@ -27,7 +27,7 @@ def same(
 
     Args:
         first: A function of `inputs`.
-        second: Another one.
+        second: Another function of `inputs`.
         inputs: Floating-point tensors.
         tolerance: Largest allowed difference.
         options: Passed on to both, unchanged.
@@ -36,8 +36,9 @@ def same(
         The largest difference found.
 
     Raises:
-        AssertionError: Shapes differ, or a number does by more than
-            `tolerance`, or one of the two is not finite or no tensor.
+        AssertionError: Shapes differ, or numbers differ by more than
+            `tolerance`, or one of the two outputs is not finite or is not a
+            tensor.
 
     >>> x = torch.tensor([0.5, 2.0])
     >>> same(lambda x: x * x, lambda x: x**2, x)
@@ -135,7 +136,7 @@ def same_attention(candidate: Callable[..., Tensor]) -> dict[str, float]:
         The largest difference for each mask: none, causal, padding, dead row.
 
     Raises:
-        AssertionError: It is not, with the mask named.
+        AssertionError: The two differ; the message names the mask.
 
     >>> max(same_attention(scaled_dot_product_attention).values())
     0.0

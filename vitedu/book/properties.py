@@ -1,8 +1,8 @@
 """What is wrong with a result that no known mistake explains.
 
-Each finding names a property that broke, and where: rows that do not add up
-to 1, a factor, an order, a place that is read although it is hidden, an input
-that was taken for another.
+Each finding names a property that is violated, and where: rows that do not add
+up to 1, a factor, an order, a position that is read although it is masked, an
+input that was mistaken for another.
 """
 
 import itertools
@@ -50,11 +50,11 @@ def what_broke(
 
     Args:
         found: What was returned.
-        expected: What is right, of any shape; another than `found`.
+        expected: The correct result, of any shape; it differs from `found`.
         candidate: The function that returned `found`.
-        right: The one that returned `expected`.
-        inputs: Of both.
-        names: Of the inputs; () if they are not known.
+        right: The function that returned `expected`.
+        inputs: The inputs of both.
+        names: Names of the inputs; () if they are not known.
 
     Returns:
         One to four sentences.
@@ -128,14 +128,15 @@ def _about_infinity(found: Tensor, expected: Tensor) -> str:
 
 
 def explained_error(message: str, sizes: Mapping[int, str]) -> str:
-    """Say what has the sizes that do not fit, by an error of PyTorch.
+    """Say what has the mismatched sizes in an error message of PyTorch.
 
     Args:
-        message: Of the error.
+        message: Message of the error.
         sizes: What has a size in the inputs, as `named_sizes` finds it.
 
     Returns:
-        A sentence; "" if no size is known, or the error is about another.
+        A sentence; "" if no size is known, or the error is about something
+        else.
 
     >>> explained_error(
     ...     "The size of tensor a (3) must match the size of tensor b (7)",

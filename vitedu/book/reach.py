@@ -1,4 +1,4 @@
-"""Which places of a result read which places of an input."""
+"""Which positions of a result depend on which positions of an input."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,19 +16,19 @@ def broken_reach(
     inputs: tuple,
     names: tuple[str, ...],
 ) -> str:
-    """Say which place of a result reads what it should not, or the reverse.
+    """Say which position of a result reads what it should not, or the reverse.
 
-    Rows of each input, on the axis before the last, are changed one after
-    the other. What should move with them is found with the right function.
+    Rows of each input, on the axis before the last, are changed one after the
+    other. The right function shows what should change with them.
 
     Args:
         candidate: The function that is judged.
-        right: One that is right.
-        inputs: Of both.
-        names: Of the inputs.
+        right: A correct function.
+        inputs: The inputs of both.
+        names: Names of the inputs.
 
     Returns:
-        A sentence; "" if both move with the same rows.
+        A sentence; "" if the results of both change with the same rows.
     """
     try:
         usual = candidate(*inputs), right(*inputs)
@@ -68,10 +68,11 @@ def _reaches(candidate, right, inputs, names) -> Iterator[str]:
 
 
 def _moved_rows(function, inputs, which, row) -> Tensor:
-    """Return the rows of a result that move with a row of an input.
+    """Return the rows of a result that change with a row of an input.
 
-    With one set of inputs a row may stay although it reads another: a softmax
-    gives all to one place, a threshold drops a weight. So several are tried.
+    With one set of inputs a row may not change although it reads another,
+    because a softmax gives everything to one position or a threshold drops a
+    weight. So several sets are tried.
     """
     moved: Tensor | bool = False
     for seed, size in enumerate((1.0, 0.1, 0.3)):
@@ -92,7 +93,7 @@ def _moved_rows(function, inputs, which, row) -> Tensor:
 
 
 def _smaller(given: object, size: float, pen: torch.Generator | None):
-    """Return rows that are smaller and in another order, all else as it is."""
+    """Return smaller rows in a different order, with all else unchanged."""
     if pen is None or not _has_rows(given):
         return given
     order = torch.randperm(given.numel(), generator=pen)

@@ -1,4 +1,4 @@
-"""Pictures and batches varied at random, mostly by torchvision."""
+"""Images and batches varied at random, mostly by torchvision."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -27,26 +27,26 @@ def augmentation(
     *,
     normalisation: Normalisation = ORIGINAL_VIT,
 ) -> Callable[[Picture], Picture]:
-    """Return what brings a random version of a picture to a model.
+    """Return a transform that prepares a random version of a picture.
 
     It takes pixels in [0, 1], as `read_image` returns them, and gives a
-    square. Numbers come from PyTorch's own generator.
+    square. Random numbers come from PyTorch's own generator.
 
     Args:
         image_size: Side of the square in pixels.
         strength: "light" cuts out a part, 8 to 100% of the area and from 3:4
             to 4:3 in shape, and mirrors it half of the time; "strong" then
-            changes colours or turns, shears or shifts it, two such steps of
-            RandAugment.
+            changes colours or rotates, shears or shifts it, in two such steps
+            of RandAugment.
         normalisation: As for `preprocess`.
 
     Raises:
-        TypeError, ValueError: Another strength, an `image_size` that is not a
-            positive integer, no Normalisation.
+        TypeError, ValueError: An unknown strength, an `image_size` that is not
+            a positive integer, something that is not a Normalisation.
         ModuleNotFoundError: torchvision is not installed.
 
-    Source: Szegedy et al. 2015, section 6, for parts; Cubuk et al. 2020 for
-        RandAugment, in the strength that torchvision gives it.
+    Source: Szegedy et al. 2015, section 6, for the parts; Cubuk et al. 2020
+        for RandAugment, in the strength that torchvision gives it.
     """
     require.positive_int("image_size", image_size)
     require.choice("strength", strength, ("light", "strong"))
@@ -71,22 +71,23 @@ def mixing_collate(
 ) -> Callable[[Sequence], tuple[Tensor, Tensor]]:
     """Return a `collate_fn` that mixes each image with its neighbour.
 
-    The loader has to shuffle. A share is drawn for each batch; images and
-    labels are mixed in it, so that targets become probabilities, (batch,
+    The loader has to shuffle. A proportion is sampled for each batch; images
+    and labels are mixed in it, so that targets become probabilities, (batch,
     num_classes).
 
     Args:
         num_classes: Number of classes.
-        alpha: Of the distribution Beta(alpha, alpha) of the share, above 0:
-            the smaller, the nearer to one of the two images.
+        alpha: Parameter of the distribution Beta(alpha, alpha) of the
+            proportion, above 0: the smaller it is, the closer the mixture is
+            to one of the two images.
 
     Raises:
-        TypeError, ValueError: An argument of another type or out of range.
+        TypeError, ValueError: An argument of the wrong type or out of range.
         ModuleNotFoundError: torchvision is not installed.
 
     Source: Zhang et al. 2018 (mixup), equation 1.
-    Deviates: One share a batch, as in the authors' code; the partner is the
-        neighbour in a shuffled batch.
+    Deviates: One proportion per batch, as in the authors' code; the partner is
+        the neighbour in a shuffled batch.
     """
     require.positive_int("num_classes", num_classes)
     require.number("alpha", alpha, above=0)
@@ -103,18 +104,18 @@ def random_crops(
 ) -> Float[Tensor, "batch channel height width"]:
     """Return a random part of each image, as large as the image was.
 
-    The area of a part is drawn evenly, its shape from 3:4 to 4:3 as far as
-    such a part fits into the image, then its place.
+    The area of a part is sampled uniformly, then its shape from 3:4 to 4:3 as
+    far as such a part fits into the image, then its location.
 
     Args:
         images: At least one, with pixels of any range.
-        least: Least share of the area, above 0 and at most 1.
-        mirror: Whether parts are mirrored, half of them.
-        generator: What draws; None is PyTorch's own.
+        least: Smallest fraction of the area, above 0 and at most 1.
+        mirror: Whether half of the parts, on average, are mirrored.
+        generator: Source of the random numbers; None is PyTorch's own.
 
     Raises:
-        TypeError, ValueError: Images of other axes, or without pixels or
-            fractions; an argument of another type or out of range.
+        TypeError, ValueError: Images of other axes, without pixels or not
+            floating-point; an argument of the wrong type or out of range.
 
     Source: Szegedy et al. 2015, section 6.
     Deviates: One interpolation for the whole batch, linear between pixels.
@@ -170,9 +171,10 @@ def _transforms():
 def let_torchvision_load() -> None:
     """Let a torchvision built for CUDA load beside a CPU build of PyTorch.
 
-    On Linux PyPI's is built for CUDA. Its machine code stays out where there
-    is none, and two operators are missing, which its Python code describes on
-    loading. That they exist is enough for all but object detection.
+    On Linux, PyPI's torchvision is built for CUDA. Where CUDA is missing, its
+    machine code is not loaded, so two operators are missing that its Python
+    code describes on loading. For everything but object detection, it is
+    enough that they exist.
     """
     found = importlib.util.find_spec("torchvision")
     if found is None or torch.version.cuda is not None:

@@ -19,9 +19,9 @@ from vitedu.fields import check_fields, count, ruled, size
 
 @dataclass(frozen=True, kw_only=True)
 class Canvases(Dataset):
-    """Grey images with one whole digit, to be named, and bits of others.
+    """Grey images with one whole digit, to be classified, and bits of others.
 
-    There are as many as one asks for. Image i depends on the options, `seed`
+    There are as many as you ask for. Image i depends on the options, `seed`
     and i alone: not on the images before it, on the batch, or on the process
     that makes it.
 
@@ -36,7 +36,8 @@ class Canvases(Dataset):
     Attributes:
         part: "train" or "test": whose digits are used, also for the bits.
             No digit of one part is in the other.
-        num_images: Length of the data set, for loaders; `batch` knows no end.
+        num_images: Length of the data set, for loaders; `batch` has no such
+            limit.
         side: Side of the canvas in pixels.
         digit_side: Side of the enlarged digit in pixels.
         num_fragments: Bits of other digits on each canvas; may be 0.
@@ -45,9 +46,9 @@ class Canvases(Dataset):
         seed: Any integer of at least 0.
 
     Raises:
-        TypeError, ValueError: A field outside its range; a digit that does
-            not fit on the canvas; fragments larger than half a digit, or more
-            than always find a free cell.
+        TypeError, ValueError: A field outside its range; a digit that does not
+            fit on the canvas; fragments larger than half a digit, or more of
+            them than always fit into free cells.
 
     Source: After the cluttered digits of Mnih et al. 2014, section 4.1.
     Deviates: Their digits are those of MNIST, on 60 x 60 and 100 x 100
@@ -106,18 +107,18 @@ class Canvases(Dataset):
     def batch(
         self, indices: Sequence[int]
     ) -> tuple[Float[Tensor, "image 1 side side"], Int[Tensor, " image"]]:
-        """Make some images: the fast way.
+        """Make several images at once: the fast way.
 
         Args:
-            indices: Which, each at least 0, for example
+            indices: Numbers of the images, each at least 0, for example
                 ``range(128 * step, 128 * (step + 1))`` for ever new ones.
 
         Returns:
             Pixels in [0, 1], 0 is no ink; and the digits, 0 to 9.
 
         Raises:
-            TypeError, ValueError: An index is no integer of at least 0, or
-                there is none.
+            TypeError, ValueError: An index is not an integer of at least 0, or
+                there are no indices.
         """
         require.instance("indices", indices, Sequence)
         for index in indices:
@@ -171,11 +172,11 @@ class Canvases(Dataset):
         return data.pixels(images[order]), labels[order]
 
     def _draws(self, indices: Sequence[int]) -> Float[Tensor, "image draw"]:
-        """Draw the numbers in [0, 1) that decide each image.
+        """Draw the numbers in [0, 1) that determine each image.
 
-        A counter-based generator starts at any image at once, and no two
-        images share draws. PyTorch's keeps 32 bits of its seed: too few for
-        a pair of `seed` and index.
+        A counter-based generator can start at any image at once, and no two
+        images share draws. PyTorch's generator keeps 32 bits of its seed,
+        which are too few for a pair of `seed` and index.
         """
         key = 2 * self.seed + (self.part == "test")
         count = 3 + self._cells**2 + 5 * self.num_fragments

@@ -1,4 +1,4 @@
-"""Pictures of two digits, and sentences that say how they stand."""
+"""Images of two digits, and sentences that say how they are arranged."""
 
 from functools import cache
 
@@ -22,16 +22,16 @@ SIDE = 20
 
 
 def scenes(*, unseen: bool = False) -> Int[Tensor, "scene 3"]:
-    """Return which digits stand how: (first, second, relation) a row.
+    """Return arrangements of two digits, each row (first, second, relation).
 
-    The first digit stands left of the second with relation 0, above it with
-    relation 1. Nine of the 45 pairs of different digits are kept apart: those
-    whose sum is 9, and those that are 5 apart. Each of their digits occurs in
-    other pairs.
+    The first digit is left of the second with relation 0, above it with
+    relation 1. Nine of the 45 pairs of different digits are held out: those
+    whose sum is 9, and those that are 5 apart. Each of their digits also
+    occurs in other pairs.
 
     Args:
-        unseen: Whether to return the scenes of these nine, 36, or the 144 of
-            the other pairs.
+        unseen: Whether to return the 36 scenes of these nine pairs, or the 144
+            of the others.
 
     Raises:
         TypeError: `unseen` is not a bool.
@@ -55,7 +55,7 @@ def scenes(*, unseen: bool = False) -> Int[Tensor, "scene 3"]:
 def mirrored_scenes(
     drawn: Int[Tensor, "scene 3"],
 ) -> Int[Tensor, "scene 3"]:
-    """Return the scenes with both digits in each other's place.
+    """Return the scenes with the two digits swapped.
 
     Raises:
         TypeError, ValueError: Scenes of other axes, digits or relations.
@@ -74,7 +74,7 @@ def captions(
 
     Args:
         drawn: Scenes, as `scenes` lists them.
-        from_second: Whether to say it of the second digit: right of, below.
+        from_second: Whether to say where the second digit is: right of, below.
 
     Raises:
         TypeError, ValueError: Scenes of other axes, digits or relations.
@@ -94,11 +94,12 @@ def captions(
 
 
 def encode_captions(said: list[str]) -> Int[Tensor, "caption 6"]:
-    """Return the numbers of the words, padded with 0.
+    """Return the ids of the words, padded with 0.
 
     Raises:
         TypeError: Not a list of sentences.
-        ValueError: None, one of more than six words, or an unknown word.
+        ValueError: No sentence, one of more than six words, or an unknown
+            word.
 
     >>> encode_captions(["a three above a seven"]).tolist()
     [[1, 5, 15, 1, 9, 0]]
@@ -132,21 +133,21 @@ def paint_scenes(
 ) -> Float[Tensor, "scene 1 20 20"]:
     """Paint each scene with handwritten digits, 8 x 8 pixels each.
 
-    Which image of a digit it is and where both stand is drawn. Along the
-    relation the second begins 8 to 12 pixels after the first, across it up to
-    4 before or after: neither is cut, nor covers the other.
+    The image used for each digit and the location of both are random. Along
+    the relation the second begins 8 to 12 pixels after the first, across it up
+    to 4 before or after, so that neither is cut or covers the other.
 
     Args:
         drawn: Scenes, as `scenes` lists them.
         part: "train" or "test": whose images are used.
-        generator: What draws; None is PyTorch's own.
+        generator: Source of the random numbers; None is PyTorch's own.
 
     Returns:
         Pixels in [0, 1], 0 is no ink.
 
     Raises:
-        TypeError, ValueError: Scenes of other axes, digits or relations;
-            another part; what is no generator.
+        TypeError, ValueError: Scenes of other axes, digits or relations; an
+            unknown part; something that is not a generator.
     """
     _check_scenes(drawn)
     require.choice("part", part, ("train", "test"))
@@ -179,7 +180,7 @@ def paint_scenes(
 
 @cache
 def _by_digit(part: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the images sorted by digit, where each begins, how many."""
+    """Return images sorted by digit, where each begins, and how many."""
     data = digits()
     labels = getattr(data, f"{part}_labels")
     pixels = data.pixels(getattr(data, f"{part}_images"))[:, 0].clamp(0, 1)

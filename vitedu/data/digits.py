@@ -57,8 +57,9 @@ def digits(*, test_size: int = 360, seed: int = 0) -> Digits:
     about -0.81 and a full one about 1.85.
 
     Args:
-        test_size: Images set aside, drawn so that each digit keeps its share.
-        seed: Which images are drawn; 0 to 2**32 - 1.
+        test_size: Number of images set aside, sampled so that each digit keeps
+            its proportion.
+        seed: Determines which images are sampled; 0 to 2**32 - 1.
 
     Raises:
         TypeError, ValueError: `seed` is not such an integer; `test_size` is
@@ -104,17 +105,17 @@ def digits(*, test_size: int = 360, seed: int = 0) -> Digits:
 
 @dataclass(frozen=True, kw_only=True)
 class Augment:
-    """Random small turns, shifts, stretches, more or less ink.
+    """Random small rotations, shifts and stretches, and more or less ink.
 
     The defaults are those of the digits in chapter 14.
 
     Attributes:
-        degrees: Largest turn to either side.
+        degrees: Largest rotation to either side.
         shift: Largest shift in pixels, along each side.
         stretch: Largest relative change of width and of height, in [0, 1).
         shear: Largest shear, in [0, 1).
         ink: Largest relative change of the ink, in [0, 1).
-        empty: What a pixel from outside the image holds.
+        empty: Value of a pixel from outside the image.
 
     Raises:
         TypeError, ValueError: A number outside its range; images that are not
@@ -174,7 +175,7 @@ class Augment:
 
 
 class _Batches(Dataset):
-    """Whole batches at once: one indexing instead of 64 and a collation."""
+    """Whole batches at once: one look-up instead of 64 and a collation."""
 
     def __init__(self, images, labels, augment, generator) -> None:
         self.images, self.labels = images, labels
@@ -198,7 +199,7 @@ def batches(
     seed: int,
     augment: Augment | None = None,
 ) -> DataLoader:
-    """Make a loader of shuffled batches; a last incomplete one is left out.
+    """Make a loader of shuffled batches; an incomplete last one is dropped.
 
     One generator, the loader's own, draws the order and the augmentation, so
     that `training.fit` can save and restore all of it.
@@ -208,7 +209,8 @@ def batches(
         labels: One label per image.
         batch_size: Images per batch, at most all of them.
         seed: Seed of the loader's generator, 0 to 2**64 - 1.
-        augment: Varies each image anew in each epoch; None leaves them.
+        augment: Varies each image again in each epoch; None leaves them
+            unchanged.
 
     Raises:
         TypeError, ValueError: Images or labels that are not tensors of

@@ -1,4 +1,4 @@
-"""Clothes: small grey pictures of ten kinds, a part of Fashion-MNIST."""
+"""Clothes: small grey images of ten classes, a part of Fashion-MNIST."""
 
 import hashlib
 import io
@@ -32,8 +32,8 @@ _SHA256 = "0a6b3b63049f8453c37515624f7374d1c1a87e45c91007d7ed7c4ad5e955ed2a"
 class Fashion:
     """Pictures of clothes, in a training and a test part.
 
-    Within a class the order is drawn at random, so the first images of each
-    are as good a sample as any.
+    Within a class the order is random, so the first images of each are as good
+    a sample as any.
 
     Attributes:
         train_images: (image, 1, 28, 28), in [0, 1]; 0 is the background.
@@ -52,15 +52,15 @@ def fashion() -> Fashion:
     """Load 4,000 pictures of Fashion-MNIST that come with the library.
 
     300 of each class are from the training files of the collection, 100 of
-    each from its test files. `tools/fashion.py` has drawn them.
+    each from its test files. `tools/fashion.py` selected them.
 
     One sample: training image 0 shows trousers. Row 14 of its 28 crosses both
     legs, 6 pixels each, with 2 black ones in between.
 
     Raises:
         FileNotFoundError: The file is not where the library was installed.
-        ValueError: It is not the file of this version: damaged, cut off or
-            another one. It is not unpacked then.
+        ValueError: It is not the file of this version, but a damaged,
+            truncated or different one, which is then not unpacked.
 
     Source: Xiao, Rasul and Vollgraf 2017; MIT licence, Zalando SE.
     Deviates: The collection has 6,000 and 1,000 of each class.

@@ -36,11 +36,11 @@ _PARTS = {
 class ImageFolder(Dataset):
     """Pictures, each in the folder that has the name of its class.
 
-    They may lie in folders within that. Left out are hidden files and folders
-    and those of the system, at every depth, files without the ending of a
-    picture, and what lies beside the folders of the classes. A picture is read
-    when it is asked for. As text, the data says how many pictures each class
-    has, and where they come from.
+    They may be in folders within that. Hidden files and folders and those of
+    the system are left out at every depth, as are files without the extension
+    of a picture, and whatever is beside the folders of the classes. A picture
+    is read when it is needed. Converted to text, the data set shows how many
+    pictures each class has, and where they come from.
 
     Attributes:
         classes: The names of the classes, sorted.
@@ -49,19 +49,20 @@ class ImageFolder(Dataset):
         origin: How the samples were chosen.
 
     Args:
-        folder: Holds the folders of the classes.
+        folder: The folder that holds the folders of the classes.
         image_size: Side of the square that each picture becomes.
         augment: How much pictures are varied at random, by `augmentation`;
             with "none", `preprocess` prepares them.
         normalisation: As for `preprocess`.
-        classes: The names, where they are known; None takes the folders.
+        classes: The names, where they are known; None takes those of the
+            folders.
 
     Raises:
         TypeError, ValueError: An argument of another type; no classes; a
             folder of a class without a picture, or with several folders of
             pictures and none of its own, which is a part of the data rather
-            than a class. On reading: what is not a whole picture, with its
-            path.
+            than a class. On reading: a file that is not a whole picture, with
+            its path.
         FileNotFoundError: There is no such folder.
         ModuleNotFoundError: torchvision is not installed, which `augment`
             needs.
@@ -168,27 +169,28 @@ def train_and_validation(
     share: float = 0.2,
     seed: int = 0,
 ) -> tuple[ImageFolder, ImageFolder]:
-    """Return pictures to train on, varied at random, and others to validate.
+    """Return training pictures, varied at random, and validation pictures.
 
-    They lie in the folders ``train`` and ``val`` if both are there, or under
+    They come from the folders ``train`` and ``val`` if both exist, or from
     other usual names, such as ``Training`` and ``valid``. Otherwise some of
-    each class are drawn to validate, those in ``train`` if there is one. What
-    lies in ``test`` is left out. The `origin` of both says how it was.
+    each class are sampled for validation, from ``train`` if it exists. What is
+    in ``test`` is left out. The `origin` of both says how they were chosen.
 
     Args:
-        folder: Holds the folders of the classes, or ``train`` and ``val``
-            with such folders in them.
+        folder: The folder that holds the folders of the classes, or ``train``
+            and ``val`` with such folders in them.
         image_size: Side of the square that each picture becomes.
-        augment: How much those to train on are varied, as for `ImageFolder`.
+        augment: How much the training pictures are varied, as for
+            `ImageFolder`.
         normalisation: As for `preprocess`.
-        share: Of the pictures of each class, how many are drawn, in (0, 1);
-            one at least is left on both sides.
-        seed: Which ones are drawn.
+        share: Fraction of the pictures of each class that is sampled, in
+            (0, 1); at least one remains on both sides.
+        seed: Determines which ones are sampled.
 
     Raises:
-        TypeError, ValueError, FileNotFoundError, ModuleNotFoundError: As
+        TypeError, ValueError, FileNotFoundError, ModuleNotFoundError: As for
             `ImageFolder`; fewer than two classes; a class with a single
-            picture where some are drawn.
+            picture where some are sampled.
     """
     folder = require.path("folder", folder)
     require.number("share", share, above=0, below=1)
@@ -225,8 +227,9 @@ def train_and_validation(
 def _parts(folder: Path) -> tuple[dict[str, Path], list[Path]]:
     """Find the folders to train on and to validate, and what is beside them.
 
-    A folder named train is a part if there is another part. On its own it is
-    one unless a picture lies in it or in a folder beside it, as in a class.
+    A folder named train is a part if there is another part. On its own, it is
+    one unless there is a picture in it or in a folder beside it, as there is
+    in a class.
 
     Raises:
         ValueError: Two folders with names for one part.
@@ -252,7 +255,7 @@ def _parts(folder: Path) -> tuple[dict[str, Path], list[Path]]:
 
 
 def _has_pictures(path: Path) -> bool:
-    """Whether pictures lie in a folder, not only in others within it."""
+    """Tell whether pictures are in a folder itself, not only further down."""
     return (
         path.is_dir()
         and not _is_hidden(path)

@@ -1,4 +1,4 @@
-"""A task without a language behind it: say letters again."""
+"""A task without a language behind it: repeat letters."""
 
 from string import ascii_lowercase
 
@@ -16,21 +16,22 @@ def copy_task(
     lengths: tuple[int, int] = (3, 9),
     seed: int = 0,
 ) -> tuple[Pairs, Pairs]:
-    """Make the task of saying a sequence of letters again.
+    """Make the task of repeating a sequence of letters.
 
-    One sample: the first training pair says b c d f. With 3 for a, the
-    source is 4 5 6 8, then 0 up to the longest source. The target is
-    1 4 5 6 8 2: 1 begins it, 2 ends it. In training the decoder reads
-    1 4 5 6 8 and has to say 4 5 6 8 2: after each letter, the next one.
+    One sample: the first training pair repeats b c d f. With 3 for a, the
+    source is 4 5 6 8, then 0 up to the length of the longest source. The
+    target is 1 4 5 6 8 2: 1 begins it, 2 ends it. In training, the decoder
+    reads 1 4 5 6 8 and has to predict 4 5 6 8 2: after each letter, the next
+    one.
 
     Args:
         num_train: Pairs to learn from, at least 1.
         num_test: Pairs to test on, at least 1; none of them is a training
             pair.
-        num_symbols: Letters in use, a and following, 1 to 26.
-        lengths: Fewest and most letters of a sequence. Each length is drawn
+        num_symbols: Number of letters in use, beginning with a, 1 to 26.
+        lengths: Fewest and most letters of a sequence. Each length is sampled
             as often as the others, as long as it has unused sequences.
-        seed: Which sequences are drawn; 0 to 2**64 - 1.
+        seed: Determines which sequences are sampled; 0 to 2**64 - 1.
 
     Returns:
         The training and the test pairs; source and target share a vocabulary.

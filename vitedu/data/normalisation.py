@@ -1,4 +1,4 @@
-"""What a model wants done to the colours of its images."""
+"""How a model needs the colours of its images to be normalised."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,12 @@ from vitedu import require
 class Normalisation:
     """Shift and scale each colour: (pixels - mean) / std.
 
-    A model has to get the numbers it was trained with. `ORIGINAL_VIT` belongs
-    to the weights of the Vision Transformer's authors, `IMAGENET` to most
-    other networks trained on ImageNet.
+    A model has to be used with the numbers it was trained with. `ORIGINAL_VIT`
+    belongs to the weights of the Vision Transformer's authors, `IMAGENET` to
+    most other networks trained on ImageNet.
 
     Attributes:
-        mean: Of red, green and blue, for pixels in [0, 1].
+        mean: Mean of red, green and blue, for pixels in [0, 1].
         std: Standard deviation of each, above 0.
 
     Raises:

@@ -1,7 +1,7 @@
 """Numbers in Chinese and in English: a language pair that fits in one file.
 
 Chinese groups digits by four (万, ten thousand), English by three (thousand).
-So the words of one language do not stand in the order of the other, and a
+So the words of one language are not in the order of the other, and a
 translator has to learn which digits make a group.
 """
 
@@ -44,7 +44,7 @@ def chinese_numeral(number: int) -> str:
         number: 0 to 100,000,000.
 
     Raises:
-        TypeError, ValueError: `number` is no integer in that range.
+        TypeError, ValueError: `number` is not an integer in that range.
 
     >>> chinese_numeral(12005)
     '一万二千零五'
@@ -82,7 +82,7 @@ def english_numeral(number: int) -> str:
         number: 0 to 100,000,000.
 
     Raises:
-        TypeError, ValueError: `number` is no integer in that range.
+        TypeError, ValueError: `number` is not an integer in that range.
 
     >>> english_numeral(12005)
     'twelve thousand and five'
@@ -107,7 +107,7 @@ def english_numeral(number: int) -> str:
 def numeral_words(number: int) -> tuple[list[str], list[str]]:
     """Return a number as Chinese characters and as English words.
 
-    The hyphen is a space here: "twenty-one" is two words, so that the
+    The hyphen becomes a space here: "twenty-one" is two words, so that the
     vocabulary needs no word of its own for each number below 100.
 
     >>> numeral_words(21)
@@ -144,8 +144,8 @@ def numeral_pairs(numbers: Iterable[int], *, joint: bool = False) -> Pairs:
         joint: See `numeral_vocabularies`.
 
     Raises:
-        TypeError, ValueError: A number is no integer in that range, or there
-            is none.
+        TypeError, ValueError: A number is not an integer in that range, or
+            there are no numbers.
     """
     require.instance("numbers", numbers, Iterable)
     return Pairs.encode(
@@ -164,16 +164,17 @@ def draw_numbers(
 ) -> list[int]:
     """Draw different numbers, short ones as often as long ones.
 
-    First the number of digits is drawn, evenly from 1 to that of `largest`,
-    then the digits. Where short numbers run out, longer ones take their place.
+    First the number of digits is sampled, uniformly from 1 to that of
+    `largest`, then the digits. Where short numbers run out, longer ones take
+    their place.
 
     Args:
         count: How many, at least 1.
         largest: No number is above it; 1 to 100,000,000.
-        zero_rate: Chance, in [0, 1), that a digit after the first is made
-            zero, on top of the zeros that come by themselves.
+        zero_rate: Probability, in [0, 1), that a digit after the first is made
+            zero, on top of the zeros that occur anyway.
         exclude: Numbers that must not be drawn.
-        seed: Which are drawn; 0 to 2**64 - 1.
+        seed: Determines which are drawn; 0 to 2**64 - 1.
 
     Returns:
         The numbers in random order.
@@ -242,15 +243,15 @@ def numeral_task(
     One sample, 12,005: the source is 一万二千零五, in ids 4 16 5 15 3 8, the
     target "twelve thousand and five", in ids 1 15 32 34 8 2. 一万二千 is one
     ten thousand and two thousands; English joins them, so "twelve" has to
-    look at 一万 and at 二千. 零 stands where hundreds and tens are missing.
+    attend to both 一万 and 二千. 零 marks the missing hundreds and tens.
 
     Args:
         num_train: Pairs to learn from, at least 1.
         num_test: Pairs to test on, at least 1; no number is in both parts.
-        largest: As in `draw_numbers`, like `zero_rate`.
-        zero_rate: See there.
+        largest: As in `draw_numbers`.
+        zero_rate: As in `draw_numbers`.
         joint: See `numeral_vocabularies`.
-        seed: Which numbers are drawn; 0 to 2**64 - 1.
+        seed: Determines which numbers are drawn; 0 to 2**64 - 1.
 
     Returns:
         The training and the test pairs.

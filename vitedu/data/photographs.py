@@ -62,18 +62,18 @@ def photograph(name: Name) -> Float[Tensor, "3 height width"]:
 
     Args:
         name: "china", the temple; "flower", a dahlia; "astronaut", a portrait
-            before a flag; "cat", the face of one; "coffee", a cup on a
-            saucer; "rocket", on its launch pad.
+            before a flag; "cat", a cat's face; "coffee", a cup on a saucer;
+            "rocket", a rocket on its launch pad.
 
     Returns:
         Pixels in [0, 1]: 427 x 640; "astronaut" 512 x 512, "cat" 300 x 451,
         "coffee" 400 x 600.
 
     Raises:
-        ValueError: Another name.
+        ValueError: An unknown name.
 
     Source: the first two are scikit-learn's sample images, Creative Commons
-        Attribution; the others scikit-image's, free of copyright.
+        Attribution; the others are scikit-image's, free of copyright.
     """
     require.choice("name", name, PHOTOGRAPHS)
     if name in ("china", "flower"):
@@ -90,20 +90,21 @@ def read_image(
     """Read a BMP, GIF, JPEG, PNG, PPM, TIFF or WebP file by `rgb_pixels`.
 
     The first bytes of a file decide which kind it is. If it holds several
-    pictures, the first is read. One of more than about 180 million pixels is
-    refused, by Pillow's limit; nothing in a file is executed.
+    pictures, the first is read. A picture of more than about 180 million
+    pixels is refused, because that is Pillow's limit; nothing in a file is
+    executed.
 
     Args:
-        path: Of the file.
+        path: Path of the file.
         image_size: The side of the square that the picture will become. If
             given, a large picture is reduced by a whole number while it is
-            read, so that its shorter side keeps at least four times
+            read, so that its shorter side remains at least four times
             `image_size`. None keeps all pixels.
 
     Raises:
         TypeError: `path` is not a path, or `image_size` not an integer.
         FileNotFoundError: There is no such file.
-        ValueError: It is damaged, of another kind or too large; an
+        ValueError: The file is damaged, of another kind or too large; an
             `image_size` below 1.
     """
     path = require.path("path", path)
@@ -127,9 +128,9 @@ def read_image(
 def rgb_pixels(image: Image.Image) -> Float[Tensor, "3 height width"]:
     """Turn an image, as Pillow opens it, into pixels in red, green and blue.
 
-    Grey becomes three equal colours. What is transparent is laid on white.
-    A camera's note that the picture has to be turned is obeyed; all other
-    notes are left alone.
+    Grey becomes three equal colours. Transparent parts are placed on white. A
+    camera's note that the picture has to be rotated is obeyed; all other
+    metadata are ignored.
 
     Args:
         image: What ``PIL.Image.open(path)`` returns.
@@ -174,7 +175,7 @@ def _rgb_pixels(
 
 
 def _turn(image: Image.Image) -> Image.Transpose | None:
-    """Return how to turn a picture upright, if its notes can be read."""
+    """Return how to turn a picture upright, if its metadata can be read."""
     try:
         return _TURNS.get(image.getexif().get(ExifTags.Base.Orientation))
     except Exception:  # Pillow has many kinds for damaged notes, too.
@@ -200,7 +201,7 @@ def preprocess(
     Args:
         pixels: In [0, 1], as `photograph` and `rgb_pixels` return them.
         image_size: Side of the square in pixels.
-        crop_pct: Share of the shorter side that the square keeps, in
+        crop_pct: Fraction of the shorter side that the square keeps, in
             (0, 1]; some public weights were tested with 0.9.
         normalisation: `ORIGINAL_VIT`, `IMAGENET` or your own.
 

@@ -17,17 +17,17 @@ from vitedu.masks import check_first_token
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The words of a language, each with a number.
+    """The words of a language, each with an id.
 
-    Three special tokens come first: ``<pad>`` (0) fills short sentences,
+    Three special tokens come first: ``<pad>`` (0) pads short sentences,
     ``<bos>`` (1) begins a target sentence, ``<eos>`` (2) ends it.
 
     Attributes:
-        words: The others, each word once; the first gets the id 3.
+        words: The other words, each once; the first gets the id 3.
 
     Raises:
-        TypeError: `words` is no tuple of strings.
-        ValueError: A word comes twice or is a special token.
+        TypeError: `words` is not a tuple of strings.
+        ValueError: A word occurs twice or is a special token.
 
     >>> letters = Vocabulary(("a", "b"))
     >>> len(letters), letters.encode(["b", "a"])
@@ -67,7 +67,7 @@ class Vocabulary:
         }
 
     def encode(self, words: Iterable[str]) -> list[int]:
-        """Return the id of each word; marks are not added.
+        """Return the id of each word; special tokens are not added.
 
         Raises:
             ValueError: The vocabulary lacks a word.
@@ -82,10 +82,10 @@ class Vocabulary:
         return [self._ids[word] for word in words]
 
     def decode(self, ids: Sequence[int] | Int[Tensor, " length"]) -> list[str]:
-        """Return the words up to the first ``<eos>``, without marks.
+        """Return the words up to the first ``<eos>``, without special tokens.
 
         Raises:
-            TypeError: An id is no integer.
+            TypeError: An id is not an integer.
             ValueError: An id is negative or not below the vocabulary's size.
         """
         require.instance("ids", ids, Sequence, Tensor)
@@ -110,12 +110,13 @@ class Pairs:
         tgt: (pair, tgt), each row ``<bos>``, a sentence, ``<eos>`` and then
             padding.
         src_vocabulary: The words of the source sentences.
-        tgt_vocabulary: Those of the target sentences.
+        tgt_vocabulary: The words of the target sentences.
 
     Raises:
-        TypeError: Ids that are no integers, or no `Vocabulary`.
-        ValueError: Other axes, padding in front of a sentence, or not as many
-            targets as sources.
+        TypeError: Ids that are not integers, or something that is not a
+            `Vocabulary`.
+        ValueError: Other axes, padding in front of a sentence, or unequal
+            numbers of sources and targets.
     """
 
     src: Int[Tensor, "pair src"]
@@ -201,12 +202,12 @@ class Pairs:
 
     @property
     def tgt_labels(self) -> Int[Tensor, "pair step"]:
-        """What it has to say at each step; at padding, 0, nothing counts."""
+        """What it must predict at each step; padding, 0, does not count."""
         return self.tgt[:, 1:]
 
     @property
     def words(self) -> list[tuple[list[str], list[str]]]:
-        """The words of source and target, without marks, pair by pair."""
+        """The words of source and target, pair by pair, no special tokens."""
         return [
             (self.src_vocabulary.decode(src), self.tgt_vocabulary.decode(tgt))
             for src, tgt in zip(self.src, self.tgt, strict=True)
@@ -214,7 +215,7 @@ class Pairs:
 
 
 class PairBatch(NamedTuple):
-    """What a Transformer reads in one training step, and has to say.
+    """What a Transformer reads in one training step, and what it must predict.
 
     Attributes:
         src: (pair, src), the source sentences.
@@ -228,7 +229,7 @@ class PairBatch(NamedTuple):
 
 
 def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
-    """Make a loader of a `PairBatch` a step, shuffled; no incomplete last one.
+    """Make a shuffled loader, a `PairBatch` per step; no incomplete last one.
 
     For each batch, ``model(batch.src, batch.tgt_input)`` gives logits, and
     ``F.cross_entropy(logits.flatten(0, 1), batch.tgt_labels.flatten(),
@@ -240,7 +241,7 @@ def pair_batches(pairs: Pairs, *, batch_size: int, seed: int) -> DataLoader:
         seed: Seed of the loader's own generator, 0 to 2**64 - 1.
 
     Raises:
-        TypeError, ValueError: `batch_size` or `seed` is no integer in its
+        TypeError, ValueError: `batch_size` or `seed` is not an integer in its
             range.
 
     Derived in: 09-transformer

@@ -1,4 +1,4 @@
-"""Finished sentences of a search: how they are ranked, how they come back."""
+"""Finished sentences of a search: how they are ranked and returned."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,8 +14,8 @@ from vitedu import require
 def length_divisor(length: int, alpha: float) -> float:
     """Return what the log probability of a hypothesis is divided by.
 
-    Each token lowers the log probability. Divided by this, long sentences
-    lose less by their length.
+    Each token lowers the log probability. After division by this, long
+    sentences lose less because of their length.
 
     Args:
         length: Tokens of the hypothesis, the end included.
@@ -62,7 +62,7 @@ class NBest:
         self.ranked: list[_Finished] = []
 
     def add(self, tokens: Int[Tensor, " token"], log_prob: float) -> None:
-        """Rank one more; of two equals, the one that came first wins."""
+        """Rank one more; of two with equal scores, the earlier one wins."""
         score = log_prob / length_divisor(len(tokens), self.alpha)
         ranked = [*self.ranked, _Finished(score, log_prob, tokens)]
         ranked.sort(key=lambda finished: finished.score, reverse=True)
@@ -76,7 +76,7 @@ class NBest:
 
         Args:
             log_prob: Log probability of the prefix.
-            max_len: Most tokens it can grow to.
+            max_len: Most tokens that it can grow to.
         """
         if len(self.ranked) < self.size:
             return False
@@ -86,18 +86,18 @@ class NBest:
 
 @dataclass(frozen=True, kw_only=True)
 class Hypotheses:
-    """What a search has found for each source sentence, best first.
+    """What a search found for each source sentence, best first.
 
-    Greedy search and sampling find one hypothesis a sentence: rank is 1.
+    Greedy search and sampling find one hypothesis per sentence, so rank is 1.
 
     Attributes:
-        tokens: What was generated: no beginning, the end included, padding
-            behind it.
+        tokens: What was generated: without the start token, with the end
+            token, then padding.
         lengths: How many of these tokens are not padding.
         log_probs: Natural logarithm of the model's probability of the tokens.
         scores: What beam search ranks by, `log_probs` / `length_divisor`; in
             greedy search and sampling `log_probs` again.
-        ended: False where the most tokens allowed have cut the sentence off.
+        ended: False where the limit on tokens has cut the sentence off.
     """
 
     tokens: Int[Tensor, "batch rank token"]
@@ -118,9 +118,9 @@ def collect(
     """Put the lists of all sentences, of equal lengths, into tensors.
 
     Args:
-        found: One list a sentence.
-        eos_id: The token of a sentence that has ended.
-        pad_id: The token behind the end.
+        found: One list per sentence.
+        eos_id: The token that ends a sentence.
+        pad_id: The token after the end.
         like: A tensor with the dtype and the device of the result.
     """
     finished = [one for nbest in found for one in nbest.ranked]

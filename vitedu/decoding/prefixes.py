@@ -1,4 +1,4 @@
-"""What every search of a target sentence does alike: prefixes that grow."""
+"""What all searches for a target sentence have in common: growing prefixes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,15 +17,15 @@ from vitedu.transformer import Transformer
 class Step:
     """What a search knows when it is about to choose the next tokens.
 
-    A row is a prefix that goes on. Sentences that are finished have none;
-    beam search has several for each of the others, the likeliest first.
+    Each row is a prefix that is still growing. Finished sentences have none;
+    beam search has several for each of the others, the most likely first.
 
     Attributes:
-        prefixes: The tokens so far, the beginning included.
+        prefixes: The tokens so far, the start token included.
         sentences: Which row of `src` each prefix translates.
         log_probs: Log probability of each prefix.
-        next_log_probs: That of each token that may come next; -inf for
-            padding, which is never chosen.
+        next_log_probs: Log probability of each token that may come next; -inf
+            for padding, which is never chosen.
     """
 
     prefixes: Int[Tensor, "row token"]
@@ -35,17 +35,17 @@ class Step:
 
 
 class Prefixes:
-    """The beginnings of target sentences, and what the model needs for more.
+    """The beginnings of target sentences, and what is needed to extend them.
 
     `searching` makes it. All rows have the same number of tokens.
 
     Attributes:
-        tokens: The prefixes, the beginning included.
+        tokens: The prefixes, the start token included.
         sentences: Which source sentence each row translates.
         log_probs: Log probability of each row.
         num_choices: Tokens that may come next: all but the padding.
         eos_id: The token that ends a sentence.
-        pad_id: The token behind the end.
+        pad_id: The token after the end.
         max_len: Most tokens of a sentence, the end included.
     """
 
@@ -74,14 +74,14 @@ class Prefixes:
         self.log_probs = self._memory.new_zeros(len(src))
 
     def __len__(self) -> int:
-        """Count the prefixes that go on."""
+        """Count the prefixes that are still growing."""
         return len(self.tokens)
 
     def predict(self) -> Float[Tensor, "row vocab_size"]:
         """Return the log probability of each token that may come next.
 
         Raises:
-            ValueError: The model's logits are not numbers.
+            ValueError: The model's logits lead to NaN.
         """
         logits = self._model.decode(
             self.tokens, self._memory, self._src, self._cache
@@ -113,7 +113,7 @@ class Prefixes:
         tokens: Int[Tensor, " new"],
         log_probs: Float[Tensor, " new"],
     ) -> None:
-        """Go on from these rows, in this order, each with one more token."""
+        """Continue these rows, in this order, each with one more token."""
         everyone = torch.arange(len(self), device=rows.device)
         if not torch.equal(rows, everyone):
             self.sentences = self.sentences[rows]
@@ -135,10 +135,10 @@ def searching(
     cache: bool,
     record: Callable[[Step], None] | None,
 ) -> Iterator[Prefixes]:
-    """Start with one prefix a sentence, the beginning alone.
+    """Start with one prefix per sentence, consisting only of the start token.
 
     Inside, the model is in evaluation mode and nothing has gradients.
-    Afterwards each of its layers has its mode again, also after an error.
+    Afterwards each of its layers is back in its own mode, even after an error.
 
     Args:
         model: A Transformer.
@@ -150,7 +150,7 @@ def searching(
         record: Called with each `Step`.
 
     Raises:
-        TypeError, ValueError: As `decoding.greedy_search` says.
+        TypeError, ValueError: As for `decoding.greedy_search`.
     """
     _check(model, src, bos_id, eos_id, max_len, cache)
     require.function("record", record, optional=True)

@@ -36,10 +36,10 @@ def greedy_search(
     cache: bool = True,
     record: Callable[[Step], None] | None = None,
 ) -> Hypotheses:
-    """Append the likeliest next token until every sentence has ended.
+    """Append the most likely next token until every sentence has ended.
 
-    A sentence that has ended is computed no further. The model runs in
-    evaluation mode, without gradients; its mode is as before afterwards.
+    Nothing more is computed for a sentence that has ended. The model runs in
+    evaluation mode, without gradients; afterwards its mode is as before.
 
     Args:
         model: A Transformer.
@@ -47,18 +47,19 @@ def greedy_search(
         bos_id: The token each target sentence begins with.
         eos_id: The token that ends it.
         max_len: Most tokens to generate, the end included.
-        cache: Keep keys and values from step to step. False computes all
-            again at each step: the same result, later.
+        cache: Keep keys and values from step to step. False computes
+            everything again at each step, which gives the same result more
+            slowly.
         record: Called with a `Step` before each choice.
 
     Returns:
-        One hypothesis a sentence.
+        One hypothesis per sentence.
 
     Raises:
         TypeError: `model` is not a Transformer, ids that are not integers.
         ValueError: Ids outside the vocabulary; `bos_id`, `eos_id` and padding
-            not all different; a sentence of padding alone; `max_len` below 1
-            or beyond learned positions.
+            not all different; a sentence of padding only; `max_len` below 1 or
+            beyond learned positions.
 
     Source: Sutskever et al. 2014, section 3.2, with a beam of 1.
     Derived in: 10-decoding
@@ -82,23 +83,24 @@ def sample_tokens(
     cache: bool = True,
     record: Callable[[Step], None] | None = None,
 ) -> Hypotheses:
-    """Draw each next token by the probability that the model gives it.
+    """Sample each next token with the probability that the model gives it.
 
     Args:
         model: As in `greedy_search`, like all arguments not named here.
-        generator: Where chance comes from: the same state, the same draws.
-        temperature: Divides the log probabilities before the draw, above 0.
-            Towards 0 it becomes greedy search; 1 leaves the model as it is;
-            more brings the chances closer together.
-        top_k: Draw among this many likeliest tokens; None means all.
+        generator: Source of the random numbers: the same state gives the same
+            samples.
+        temperature: Divides the log probabilities before sampling, above 0.
+            Towards 0 this becomes greedy search; 1 leaves the model as it is;
+            higher values bring the probabilities closer together.
+        top_k: Sample among this many most likely tokens; None means all.
 
     Returns:
-        One hypothesis a sentence. `log_probs` are the model's, whatever
+        One hypothesis per sentence. `log_probs` are the model's, whatever
         `temperature` and `top_k` are.
 
     Raises:
         TypeError, ValueError: As for `greedy_search`; a `generator` that is
-            none, a `temperature` or a `top_k` outside its range.
+            not one, a `temperature` or a `top_k` outside its range.
 
     Source: Ackley et al. 1985, section 2 (temperature); Fan et al. 2018,
         section 5.4 (`top_k`).
@@ -150,15 +152,17 @@ def beam_search(
 ) -> Hypotheses:
     """Follow several prefixes of each sentence at once.
 
-    Each step ranks all prefixes with one more token. Of the first
-    `beam_size`, those that end are finished. The first `beam_size` that do
-    not end go on. In the last step all end. A sentence stops early when it
-    has `beam_size` finished and no prefix can still overtake one of them.
+    Each step ranks all prefixes with one more token. Of the first `beam_size`,
+    those that end are finished. The first `beam_size` that do not end
+    continue. In the last step all end. A sentence stops early when it has
+    `beam_size` finished hypotheses and no prefix can still overtake one of
+    them.
 
     Args:
         model: As in `greedy_search`, like all arguments not named here.
-        beam_size: Prefixes that go on, and hypotheses to return; at most the
-            number of different sequences of up to `max_len` tokens.
+        beam_size: Number of prefixes that continue, and of hypotheses to
+            return; at most the number of different sequences of up to
+            `max_len` tokens.
         length_penalty: The exponent `alpha` of `length_divisor`, in [0, 50).
 
     Returns:
@@ -186,7 +190,7 @@ def beam_search(
 def _write(
     prefixes: Prefixes, choose: Callable[[Tensor], Tensor]
 ) -> Hypotheses:
-    """Append what is chosen until every sentence has ended."""
+    """Append the chosen tokens until every sentence has ended."""
     found = [NBest() for _ in range(len(prefixes))]
     while len(prefixes):
         following = prefixes.predict()
@@ -200,7 +204,7 @@ def _write(
 
 
 def _follow(prefixes: Prefixes, beam_size: int, alpha: float) -> Hypotheses:
-    """Extend several prefixes a sentence until none can win any more."""
+    """Extend several prefixes per sentence until none can win any more."""
     found = [NBest(beam_size, alpha) for _ in range(len(prefixes))]
     while len(prefixes):
         rows, tokens, log_probs = _rank(prefixes, 2 * beam_size)
@@ -216,12 +220,12 @@ def _follow(prefixes: Prefixes, beam_size: int, alpha: float) -> Hypotheses:
 
 
 def _rank(prefixes: Prefixes, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the likeliest prefixes with one more token, for each sentence.
+    """Return the most likely prefixes with one more token, for each sentence.
 
     Returns:
         The row of the prefix, the token, the log probability of both, each
         (sentence, rank). There may be fewer than `count`. Of 2 * beam_size at
-        most half end, one for each prefix: enough are left to go on.
+        most half end, one for each prefix, so enough remain that can continue.
     """
     totals = prefixes.log_probs[:, None] + prefixes.predict()
     vocab_size = totals.shape[1]
@@ -241,7 +245,7 @@ def _keep(
     tokens: Tensor,
     log_probs: Tensor,
 ) -> None:
-    """Add the finished ones; everything is (sentence, rank)."""
+    """Add the finished hypotheses; tensors are (sentence, rank)."""
     for place in map(tuple, ends.nonzero().tolist()):
         row = rows[place]
         sentence = torch.cat([prefixes.tokens[row, 1:], tokens[place][None]])
@@ -258,7 +262,7 @@ def _collect(found: list[NBest], prefixes: Prefixes) -> Hypotheses:
 
 
 def _check_beam_size(beam_size: int, words: int, max_len: int) -> None:
-    """Require that so many different sequences exist."""
+    """Require that there are this many different sequences."""
     sequences = 1
     for _ in range(max_len):
         # The end, or a word and then any sequence that is one shorter.

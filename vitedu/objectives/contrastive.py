@@ -1,4 +1,4 @@
-"""Learn which caption belongs to which image, from pairs alone."""
+"""Learn which caption belongs to which image, only from pairs."""
 
 import math
 
@@ -25,11 +25,12 @@ def clip_loss(
     row, each caption among the images over its column.
 
     Args:
-        similarities: Of image i and caption j, scaled; pairs on the diagonal.
+        similarities: Those of image i and caption j, scaled; pairs are on the
+            diagonal.
 
     Raises:
-        TypeError, ValueError: Not a square of at least 1 by 1, or no numbers
-            with fractions.
+        TypeError, ValueError: Not a square of at least 1 by 1, or not
+            floating-point.
 
     Source: Radford et al. 2021 (CLIP), section 2.3 and figure 3.
     Derived in: 23-without-labels
@@ -47,13 +48,14 @@ def clip_loss(
 def siglip_loss(
     similarities: Float[Tensor, "pair pair"],
 ) -> Float[Tensor, ""]:
-    """Return how badly each image and caption are told to be a pair or not.
+    """Return how badly each image and caption are classified as a pair or not.
 
-    Every entry is a question of its own, so no softmax needs the whole batch.
+    Every entry is a yes-or-no question of its own, so no softmax needs the
+    whole batch.
 
     Args:
-        similarities: Of image i and caption j, scaled, with a bias added;
-            pairs on the diagonal.
+        similarities: Those of image i and caption j, scaled, with a bias
+            added; pairs are on the diagonal.
 
     Returns:
         The sum over all questions, divided by the number of pairs.
@@ -73,29 +75,31 @@ def siglip_loss(
 
 
 class ImagesAndCaptions(nn.Module):
-    """Two encoders that lay images and captions into one space.
+    """Two encoders that map images and captions into one space.
 
     Args:
-        image_config: Of the Vision Transformer, without a head.
-        vocab_size: Words; 0 is padding, which nobody attends to.
+        image_config: Config of the Vision Transformer, without a head.
+        vocab_size: Number of words; 0 is padding, to which no token attends.
         max_len: Most words of a caption.
-        width: Of the space that both share.
+        width: Width of the space that both share.
         text_layers: Blocks of the encoder of captions; its other sizes are
             those of the images' blocks.
-        start_scale: Of the similarities, learned from there as its logarithm.
-        start_bias: Added to them; None means that there is none, as in CLIP.
+        start_scale: Initial scale of the similarities; its logarithm is
+            learned.
+        start_bias: Initial bias added to them; None means that there is none,
+            as in CLIP.
 
     Raises:
-        TypeError, ValueError: No ViTConfig, a head, a distillation token,
-            sizes that are not positive integers, numbers out of range; images
-            of another size; captions that are longer, hold unknown words or
-            none, or begin with padding.
+        TypeError, ValueError: Something that is not a ViTConfig, a head, a
+            distillation token, sizes that are not positive integers, numbers
+            out of range; images of another size; captions that are longer,
+            hold unknown words or none, or begin with padding.
 
     Source: Radford et al. 2021 (CLIP), section 2; the bias from Zhai et al.
         2023 (SigLIP), section 3.2.
-    Deviates: The caption is read by the mean of its words, with attention in
+    Deviates: The caption is read as the mean of its words, with attention in
         both directions; CLIP masks the future and reads its last token. CLIP
-        keeps the scale at 100 or less (section 2.5); here it is free.
+        keeps the scale at 100 or less (section 2.5); here it has no limit.
     Derived in: 23-without-labels
     """
 
@@ -193,7 +197,7 @@ class ImagesAndCaptions(nn.Module):
 
         Args:
             images: Pixels, in the dtype of the weights.
-            ids: Numbers of the words, 0 after the last one.
+            ids: Ids of the words, 0 after the last one.
         """
         cosines = self.encode_images(images) @ self.encode_captions(ids).mT
         scaled = self.log_scale.exp() * cosines

@@ -1,4 +1,4 @@
-"""Learn without labels: guess the patches of an image that are hidden."""
+"""Learn without labels: predict the masked patches of an image."""
 
 from dataclasses import replace
 
@@ -22,21 +22,22 @@ def random_hidden(
     *,
     generator: torch.Generator | None = None,
 ) -> Bool[Tensor, "image patch"]:
-    """Draw which patches of each image are hidden, equally many in each.
+    """Sample which patches of each image are masked, equally many in each.
 
     Args:
-        num_images: Rows, each drawn by itself.
+        num_images: Rows, each sampled independently.
         num_patches: Patches of an image.
-        share: That is hidden, in [0, 1), rounded to whole patches; at least
-            one is hidden and one seen.
-        generator: What draws; None is PyTorch's own.
+        share: Fraction that is masked, in [0, 1), rounded to whole patches; at
+            least one is masked and one visible.
+        generator: Source of the random numbers; None is PyTorch's own.
 
     Returns:
-        True = hidden.
+        True = masked.
 
     Raises:
-        TypeError, ValueError: Counts that are no positive integers, fewer
-            than two patches, a share outside [0, 1), what is no generator.
+        TypeError, ValueError: Counts that are not positive integers, fewer
+            than two patches, a share outside [0, 1), something that is not a
+            generator.
 
     Source: He et al. 2022, section 3, "Masking".
 
@@ -53,27 +54,27 @@ def random_hidden(
 
 
 class MaskedAutoencoder(nn.Module):
-    """See a few patches of an image, and guess the pixels of the others.
+    """See a few patches of an image, and predict the pixels of the others.
 
-    The encoder is a Vision Transformer that never meets a hidden patch. A
-    narrow, shallow decoder gets what it says of the seen ones, and at each
-    hidden place the same learned token. Parts are named as in the authors'
-    code. What remains of it for other tasks is `encoder`.
+    The encoder is a Vision Transformer that never receives a masked patch. A
+    narrow, shallow decoder receives the encoder's output for the visible ones,
+    and the same learned token at each masked position. Parts are named as in
+    the authors' code. Only `encoder` is used for other tasks.
 
     Args:
-        config: Of the encoder, without a head.
+        config: Config of the encoder, without a head.
         decoder_width: Width of a token in the decoder.
-        decoder_layers: Its blocks.
-        decoder_heads: Heads of each; they divide the width.
-        normalise_patches: Whether a patch is guessed with its own mean taken
-            off and divided by its own standard deviation.
+        decoder_layers: Number of its blocks.
+        decoder_heads: Heads per block; they divide the width.
+        normalise_patches: Whether a patch is predicted with its own mean
+            subtracted and divided by its own standard deviation.
 
     Raises:
         TypeError: `config` is not a ViTConfig, an argument has another type.
         ValueError: A head; positions that are not added before the blocks;
             images of any size; sizes that do not fit. In calls: images or
-            `hidden` of other axes; images that do not all hide equally many
-            patches, or one that hides or shows none.
+            `hidden` of other axes; images that do not all have equally many
+            masked patches, or one in which none is masked or none visible.
 
     Source: He et al. 2022 (MAE), section 3; its targets, table 1d.
     Deviates: The decoder's positions are learned, theirs are fixed sinusoids.
@@ -139,11 +140,11 @@ class MaskedAutoencoder(nn.Module):
         images: Float[Tensor, "batch channel height width"],
         hidden: Bool[Tensor, "batch patch"],
     ) -> Float[Tensor, "batch patch values"]:
-        """Return a guess for every patch, as `targets` counts it.
+        """Return a prediction for every patch, in the form of `targets`.
 
         Args:
             images: Pixels, in the dtype of the weights.
-            hidden: True = hidden, equally many in each image.
+            hidden: True = masked, equally many in each image.
         """
         self._check_images(images)
         self._check_hidden(images, hidden)
@@ -155,12 +156,12 @@ class MaskedAutoencoder(nn.Module):
         images: Float[Tensor, "batch channel height width"],
         seen: Int[Tensor, "batch seen 1"],
     ) -> Float[Tensor, "batch token d_model"]:
-        """Return the tokens of the seen patches alone, class token first.
+        """Return the tokens of only the visible patches, class token first.
 
         Args:
             images: Pixels, in the dtype of the weights.
-            seen: Numbers of the patches that are seen, each once, in the
-                order in which their tokens are to stand.
+            seen: Numbers of the visible patches, each once, in the order that
+                their tokens are to have.
         """
         encoder, prefix = self.encoder, self.config.num_prefix_tokens
         first, patches = encoder.embed(images).tensor_split([prefix], dim=1)
@@ -174,11 +175,11 @@ class MaskedAutoencoder(nn.Module):
         tokens: Float[Tensor, "batch token d_model"],
         seen: Int[Tensor, "batch seen 1"],
     ) -> Float[Tensor, "batch patch values"]:
-        """Put every token in its place, a mask token elsewhere; guess.
+        """Put each token at its position, mask tokens elsewhere; predict.
 
         Args:
             tokens: As `encode` returns them.
-            seen: What it got.
+            seen: As passed to `encode`.
         """
         prefix = self.config.num_prefix_tokens
         x = self.decoder_embed(tokens)
@@ -195,7 +196,7 @@ class MaskedAutoencoder(nn.Module):
     def targets(
         self, images: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch patch values"]:
-        """Return what is to be guessed: pixels, normalised if so chosen.
+        """Return what is to be predicted: pixels, normalised if so chosen.
 
         Patches and their values are in the order of `patchify`.
         """
@@ -211,9 +212,9 @@ class MaskedAutoencoder(nn.Module):
         images: Float[Tensor, "batch channel height width"],
         hidden: Bool[Tensor, "batch patch"],
     ) -> Float[Tensor, ""]:
-        """Return the mean squared error of the hidden patches' values.
+        """Return the mean squared error of the masked patches' values.
 
-        Arguments are those of a call.
+        The arguments are those of a call of the model.
         """
         errors = (self(images, hidden) - self.targets(images)).square()
         return errors[hidden].mean()
@@ -223,13 +224,13 @@ class MaskedAutoencoder(nn.Module):
         images: Float[Tensor, "batch channel height width"],
         hidden: Bool[Tensor, "batch patch"],
     ) -> Float[Tensor, "batch channel height width"]:
-        """Return the images with guesses in the place of hidden patches.
+        """Return the images with predictions in place of masked patches.
 
-        Arguments are those of a call.
+        The arguments are those of a call of the model.
 
         Raises:
-            ValueError: Also where patches are normalised: what mean a hidden
-                patch had is not known then.
+            ValueError: Also where patches are normalised, because the mean of
+                a masked patch is then unknown.
         """
         if self.normalise_patches:
             raise ValueError(

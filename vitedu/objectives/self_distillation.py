@@ -12,32 +12,34 @@ from vitedu import require
 
 
 class SelfDistillation(nn.Module):
-    """A student says of one view of an image what its teacher says of another.
+    """A student predicts from one view what its teacher outputs for another.
 
-    The teacher is a mean of what the student was; it learns nothing by
-    itself. Its answers are centred, so that no group wins everywhere, and
-    sharpened, so that it commits itself: without either, all images soon get
-    one answer.
+    The teacher is a running mean of the student; it learns nothing by itself.
+    Its outputs are centred, so that no group wins everywhere, and sharpened,
+    so that it commits itself: without either, all images soon get the same
+    output.
 
     Args:
-        student: Maps images to scores of groups, (batch, group): as many as
-            you like, and without a meaning.
-        num_groups: How many.
-        momentum: Share of itself that the teacher keeps in each step, [0, 1].
+        student: Maps images to scores of groups, (batch, group); a group is an
+            output dimension. There are as many as you like, without a given
+            meaning.
+        num_groups: How many groups there are.
+        momentum: Fraction of itself that the teacher keeps in each step,
+            [0, 1].
         student_temperature: Divides the student's scores, above 0.
         teacher_temperature: Divides the teacher's; the lower, the sharper.
-        centre_momentum: Share of itself that the centre keeps, [0, 1];
-            1 leaves it at zero, which is to say that nothing is centred.
+        centre_momentum: Fraction of itself that the centre keeps, [0, 1]; 1
+            leaves it at zero, so that nothing is centred.
 
     Raises:
-        TypeError, ValueError: An argument of another type or out of range;
+        TypeError, ValueError: An argument of the wrong type or out of range;
             fewer than two views, or views that are not one per image; scores
             of another shape.
 
     Source: Caron et al. 2021 (DINO), section 3.1 and algorithm 1.
-    Deviates: The teacher sees every view; in the paper it sees two large
-        ones, and the student small ones, too. Momentum and temperatures stay
-        as they are, theirs follow a schedule.
+    Deviates: The teacher sees every view; in the paper it sees two large ones,
+        and the student also small ones. Momentum and temperatures are
+        constant; theirs follow a schedule.
     Derived in: 23-without-labels
     """
 
@@ -99,19 +101,20 @@ class SelfDistillation(nn.Module):
     def targets(
         self, scores: Float[Tensor, "image group"]
     ) -> Float[Tensor, "image group"]:
-        """Return a teacher's shares: centred, sharpened, softmax."""
+        """Return a teacher's probabilities: centred, sharpened, softmax."""
         self._check_scores("scores", scores)
         centred = scores - self.centre
         return (centred / self.teacher_temperature).softmax(dim=-1)
 
     @torch.no_grad()
     def follow(self) -> None:
-        """Move the teacher to the student, the centre to what was said.
+        """Move the teacher towards the student, the centre to the outputs.
 
-        To be called after each step of the optimiser.
+        Call this after each step of the optimiser.
 
         Raises:
-            RuntimeError: There was no call before, whose answers to centre.
+            RuntimeError: There was no earlier call whose outputs could be
+                centred.
         """
         if self._latest is None:
             raise RuntimeError("follow must come after a call with views")
@@ -138,10 +141,10 @@ class GroupHead(nn.Sequential):
     Args:
         d_model: Width of the features.
         num_groups: Directions.
-        d_hidden: Width of the network before, and of the directions.
+        d_hidden: Width of the network before them, and of the directions.
 
     Raises:
-        TypeError, ValueError: A size that is no positive integer.
+        TypeError, ValueError: A size that is not a positive integer.
 
     Source: Caron et al. 2021 (DINO), section 3.1, "Network architecture",
         and appendix C.
@@ -166,7 +169,7 @@ class GroupHead(nn.Sequential):
 
 
 class _Directions(nn.Module):
-    """Cosines with directions, which only their angles can change."""
+    """Cosines with directions, whose lengths have no effect."""
 
     def __init__(self, width: int, count: int) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Files of weights: read without running anything, and written."""
+"""Weight files: read without running any code, and written."""

@@ -1,4 +1,4 @@
-"""What a file of public weights says about the model it belongs to."""
+"""What a public weight file says about the model it belongs to."""
 
 import json
 import math
@@ -28,32 +28,33 @@ _PATCHES = "patch_embed.proj.weight"
 
 
 def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
-    """Read a config off the names and shapes in a file of weights.
+    """Read a config off the names and shapes in a weight file.
 
-    A file of `save_vit` holds its config, which is returned if it fits the
-    arrays. For others it is taken from the `config.json` in the same folder,
-    of Hugging Face or timm, what no array tells: heads, epsilon, activation
-    and pooling. Its sizes have to be those of the arrays. If there is none,
-    heads are those of the known model of this width, in the paper and in
-    timm; where no known model has it, they are taken to be 64 wide, with a
-    warning. In .npz files the arrays have the number of heads.
+    A file written by `save_vit` holds its config, which is returned if it fits
+    the arrays. For other files, what no array shows (heads, epsilon,
+    activation and pooling) is taken from the `config.json` of Hugging Face or
+    timm in the same folder. Its sizes have to be those of the arrays. If there
+    is no such file, the number of heads is that of the known model of this
+    width, in the paper and in timm; where no known model has this width, heads
+    are taken to be 64 wide, with a warning. In .npz files the arrays contain
+    the number of heads.
 
-    `any_image_size` is True for the models of Hugging Face that always take
-    any; with it, `resampling` is how the code that the file comes from does.
+    `any_image_size` is True for the Hugging Face models that always accept any
+    size; `resampling` is then the method of the code that the file comes from.
 
     Args:
         path: The file.
-        changes: Fields that shall have other values, by name.
+        changes: New values for fields of the config, by name.
 
     Returns:
         A config for `load_vit`. Images are taken to be square.
 
     Raises:
         TypeError, ValueError: As for `load_vit`; a `config.json` or a saved
-            config that is damaged; one of a model of other sizes, or of one
-            that computes something else; a width that 64 does not divide where
-            `num_heads` is not given; positions without a square grid where
-            `image_size` is not; changes that `ViTConfig` refuses.
+            config that is damaged; one of a model with other sizes, or of a
+            model that computes something else; a width that 64 does not divide
+            where `num_heads` is not given; positions without a square grid
+            where `image_size` is not given; changes that `ViTConfig` refuses.
 
     Source: Dosovitskiy et al. 2021, table 1, for the width of a head.
     Derived in: 18-pretrained-weights
@@ -74,7 +75,7 @@ def config_of(path: str | os.PathLike, **changes: Any) -> ViTConfig:
 
 
 def _saved(file: WeightFile) -> ViTConfig:
-    """Return the config that `save_vit` has written, if it fits the arrays."""
+    """Return the config that `save_vit` wrote, if it fits the arrays."""
     known = {field.name for field in fields_of(ViTConfig)}
     try:
         saved = dict(json.loads(file.facts)["config"])
@@ -114,13 +115,13 @@ def _sides(name: str, value: Any) -> tuple[int, int]:
 
 
 class _Facts:
-    """What the names and shapes of one file tell, under our names."""
+    """What the names and shapes of one file show, under our names."""
 
     def __init__(self, file: WeightFile, family: WeightFormat) -> None:
         self.file, self.family = file, family
 
     def sizes(self) -> dict[str, Any]:
-        """Return the sizes that shapes tell."""
+        """Return the sizes that the shapes imply."""
         if self.family.flax:
             p1, p2, channels, d_model = self._shape(_PATCHES, 4)
             heads, head_dim = self._shape("blocks.0.attn.q.bias", 2)
@@ -143,7 +144,7 @@ class _Facts:
         }
 
     def compare(self, config: ViTConfig) -> None:
-        """Require the sizes of a config that are found in the arrays, too."""
+        """Require that the sizes of a config agree with the arrays."""
         found = self.sizes()
         said = {name: getattr(config, name) for name in found}
         # A patch of two equal sides may be written in two ways.
@@ -161,7 +162,7 @@ class _Facts:
                 )
 
     def choices(self) -> dict[str, Any]:
-        """Return the choices that the names of the weights tell."""
+        """Return the choices that the names of the weights imply."""
         after = self._has("fc_norm.weight")
         mean = "mean_patches" if after else "class_token"
         qkv = "attn.q" if self.family.splits_qkv else "attn.qkv"
@@ -178,10 +179,10 @@ class _Facts:
         }
 
     def described(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return what config.json tells, or else what the family has.
+        """Return what config.json gives, or else the family's defaults.
 
         Raises:
-            ValueError: It is the description of another model.
+            ValueError: config.json describes a different model.
         """
         said = description_beside(self.file.path)
         found = {"layer_norm_eps": self.family.layer_norm_eps} | said.settings
@@ -207,7 +208,7 @@ class _Facts:
         return found
 
     def _agree(self, ours: str, value: Any, fields: dict[str, Any]) -> bool:
-        """Whether a size that is described is one of the arrays."""
+        """Tell whether a described size agrees with the arrays."""
         sides = require.sides("patch_size", fields["patch_size"])
         if ours == "patch_size":
             return _sides(ours, value) == sides
@@ -257,7 +258,7 @@ class _Facts:
         return side * p1 if p1 == p2 else (side * p1, side * p2)
 
     def _hidden(self) -> int:
-        """Return what the second map reads; it need not have a bias."""
+        """Return the input width of the second layer; it may have no bias."""
         shape = self._shape("blocks.0.mlp.fc2.weight", 2)
         return shape[0] if self.family.flax else shape[1]
 

@@ -1,14 +1,13 @@
-"""Models out of files and into files, without running any code.
+"""Models read from files and written to files, without running any code.
 
-A file of the Hugging Face hub is two lines away for who has a network and
-``huggingface_hub``; nothing in this library needs either::
+If you have a network connection and ``huggingface_hub``, a file of the Hugging
+Face hub is two lines away; nothing in this library needs either::
 
     path = hf_hub_download("timm/vit_tiny_patch16_224.augreg_in21k_ft_in1k",
                            "model.safetensors")
     model = load_vit(path, config_of(path))
 
-A translator goes into one file with the words that it knows:
-`save_transformer`.
+`save_transformer` writes a translator and its vocabularies to one file.
 """
 
 import json
@@ -71,19 +70,19 @@ def load_vit(
 ) -> VisionTransformer:
     """Make a model with the weights of a public file.
 
-    Known are the names of timm, of Hugging Face's ViT, DeiT and Dinov2, old
-    and new (safetensors), and those of the authors of ViT (.npz). Names,
-    shapes and dtypes are compared before any number is read, so a file cannot
-    claim more memory than the model takes; nothing in it is executed.
+    The known names are those of timm, of Hugging Face's ViT, DeiT and Dinov2,
+    old and new (safetensors), and of the authors of ViT (.npz). Names, shapes
+    and dtypes are compared before any number is read, so a file cannot claim
+    more memory than the model takes; nothing in it is executed.
 
-    Where a file has positions for the patches alone, as of some models in
-    timm, those of the class token become zero, which is the same.
+    Where a file has positions only for the patches, as for some models in
+    timm, the class token's position becomes zero, which is equivalent.
 
     A distillation token that no head reads, as in Hugging Face's DeiT after
     fine-tuning, becomes a register, to which its position is added.
 
-    What a file does not say has to be right in `config`: the number of heads
-    (except in .npz files), epsilon (1e-6; in Hugging Face's ViT 1e-12),
+    What a file does not contain has to be correct in `config`: the number of
+    heads (except in .npz files), epsilon (1e-6; in Hugging Face's ViT 1e-12),
     activation and pooling. `config_of` helps.
 
     Args:
@@ -91,18 +90,19 @@ def load_vit(
         config: The model to make. Hugging Face's pooler is `pre_logits` with
             ``representation_size=d_model`` here, and ``num_classes=0``.
         resize_positions: Whether positions of another resolution are
-            stretched to that of `config`, in the way of the code that the
-            file comes from. The grid in the file has to be square then.
-        new_head: Whether to leave out the head of the file, and start with
-            one of zeros; its `pre_logits`, too, if `config` has none.
+            interpolated to that of `config`, with the method of the code that
+            the file comes from. The grid in the file then has to be square.
+        new_head: Whether to leave out the head in the file, and start with a
+            head of zeros; the file's `pre_logits` is also left out if `config`
+            has none.
 
     Returns:
         A model in evaluation mode and in PyTorch's default dtype, whatever
         the precision of the file. Its `normalisation` and `class_names` are
-        those that `save_vit` has written, if any, the names unless the head
-        is new. For a file of others, `normalisation` is what a
+        those that `save_vit` wrote, if any; the names only if the head is not
+        new. For other files, `normalisation` is what a
         `preprocessor_config.json` or timm's `config.json` in the same folder
-        says, if there is one.
+        gives, if there is one.
 
     Raises:
         TypeError: An argument of the wrong type.
@@ -110,15 +110,16 @@ def load_vit(
         ValueError: The file is damaged, pickled (.pt, .pth, .bin: refused
             unread), of no known family, or does not fit `config`: all names
             and shapes that differ are listed. Infinity or NaN in a weight;
-            in a file of `save_vit`, another checksum; in others, a
-            description beside it that is damaged or of another function.
+            in a file written by `save_vit`, a wrong checksum; in other files,
+            a description in the same folder that is damaged or is of a
+            different function.
 
     Source: Dosovitskiy et al. 2021, section 3.2: a new head starts at zero,
         positions are interpolated in two dimensions.
-    Deviates: safetensors have no checksum, if not from `save_vit`: a number
-        that changed on the disk is found only if it became infinite or NaN.
-        The .npz have one. The authors' GELU is an approximation with tanh;
-        here, as in timm, it is exact.
+    Deviates: safetensors files that `save_vit` did not write have no checksum,
+        so a number that changed on disk is noticed only if it became infinite
+        or NaN. The .npz files have one. The authors' GELU is an approximation
+        with tanh; here, as in timm, it is exact.
     Derived in: 18-pretrained-weights
     """
     if not isinstance(config, ViTConfig):
@@ -137,7 +138,7 @@ def model_of(
     resize_positions: bool = False,
     new_head: bool = False,
 ) -> VisionTransformer:
-    """Make a model with the weights of a file that is open already.
+    """Make a model with the weights of a file that is already open.
 
     Arguments, result and errors are those of `load_vit`.
     """
@@ -165,21 +166,21 @@ def save_vit(
 ) -> None:
     """Write the weights of a model under the names that timm gives them.
 
-    The file appears whole or not at all. The config goes with it, so that
-    ``load_vit(path, config_of(path))`` gives the same model, and so does the
-    model's `normalisation`, if it has one.
+    The file appears whole or not at all. The config is written with the
+    weights, so that ``load_vit(path, config_of(path))`` gives the same model,
+    and so is the model's `normalisation`, if it has one.
 
     Args:
-        path: Where to; a name that ends in .safetensors.
+        path: Where to write; a name that ends in .safetensors.
         model: The model.
         class_names: A word for each class; None takes those of the model.
 
     Raises:
-        TypeError: `path` is no path, `model` no VisionTransformer, or its
-            `normalisation` no Normalisation.
-        ValueError: Not a name for each class, or one twice; the weights are
-            no longer those of the config, as after another head was put in:
-            `load_vit` could not read the file.
+        TypeError: `path` is not a path, `model` not a VisionTransformer, or
+            its `normalisation` not a Normalisation.
+        ValueError: Not one name per class, or a name that occurs twice;
+            weights that no longer fit the config, for example after the head
+            was replaced, because `load_vit` could not read the file.
         OSError: The folder does not exist, is read-only or full.
     """
     if not isinstance(model, VisionTransformer):
@@ -210,19 +211,19 @@ def save_transformer(
     """Write a model and the words that it knows to one file.
 
     The file appears whole or not at all. It holds all that `load_transformer`
-    needs; a table that two parts share is in it once.
+    needs; a table that two parts share is stored once.
 
     Args:
-        path: Where to; a name that ends in .safetensors.
+        path: Where to write; a name that ends in .safetensors.
         model: The model.
         src_vocabulary: The words of the source language.
-        tgt_vocabulary: Those of the target language.
+        tgt_vocabulary: The words of the target language.
 
     Raises:
-        TypeError: An argument of another type.
+        TypeError: An argument of the wrong type.
         ValueError: A vocabulary of another size or padding than the model's;
-            the weights are no longer those of its config, as after another
-            output map was put in.
+            weights that no longer fit its config, for example after the output
+            projection was replaced.
         OSError: The folder does not exist, is read-only or full.
 
     >>> import tempfile
@@ -250,7 +251,7 @@ def save_transformer(
 def load_transformer(
     path: str | os.PathLike,
 ) -> tuple[Transformer, Vocabulary, Vocabulary]:
-    """Make the model that `save_transformer` has written, with its words.
+    """Make the model that `save_transformer` wrote, with its words.
 
     Config, vocabularies, names and shapes are compared with each other before
     any number is read, so a file cannot claim more memory than it holds;
@@ -264,10 +265,10 @@ def load_transformer(
         and in PyTorch's default dtype, whatever the precision of the file.
 
     Raises:
-        TypeError: `path` is no path.
+        TypeError: `path` is not a path.
         FileNotFoundError: There is no such file.
-        ValueError: The file is damaged, or is none of `save_transformer`;
-            what it says of its model does not fit what it holds; another
+        ValueError: The file is damaged, or `save_transformer` did not write
+            it; its description of the model does not fit its contents; a wrong
             checksum; infinity or NaN in a weight.
     """
     with open_weights(path) as file:
@@ -291,7 +292,7 @@ def load_transformer(
 def _transformer_facts(
     file: WeightFile,
 ) -> tuple[TransformerConfig, list[Vocabulary]]:
-    """Return what a file says of its model; any exception: it is damaged."""
+    """Return what a file says of its model; any exception means damage."""
     if not file.facts:
         raise ValueError("it holds no config and no vocabularies")
     facts = json.loads(file.facts)
@@ -390,7 +391,7 @@ def _weights(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _timm(key: str) -> str:
-    """Return timm's name of a weight; one alone differs from ours."""
+    """Return timm's name of a weight; only one differs from ours."""
     return key.replace("pos_embed.weight", "pos_embed")
 
 

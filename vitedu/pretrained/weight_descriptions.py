@@ -1,4 +1,4 @@
-"""What lies beside a file of weights: descriptions of Hugging Face and timm.
+"""Descriptions beside a weight file, by Hugging Face and timm.
 
 Both write a ``config.json``; Hugging Face writes how images are prepared to
 ``preprocessor_config.json``, timm into the same file.
@@ -77,8 +77,8 @@ class Description(NamedTuple):
 
     Attributes:
         sizes: (their name, our field, value), to be compared with the arrays.
-        settings: Our field -> value, for what no array tells.
-        normalisation: Of the images, if it is said.
+        settings: Our field -> value, for what no array shows.
+        normalisation: The normalisation of the images, if it is given.
     """
 
     sizes: list[tuple[str, str, Any]]
@@ -87,11 +87,11 @@ class Description(NamedTuple):
 
 
 def description_beside(path: Path) -> Description:
-    """Read what describes a file of weights, in the same folder.
+    """Read what describes a weight file, in the same folder.
 
     Raises:
-        ValueError: A description that is damaged, or is of a model with
-            another function than a Vision Transformer of ours; two that
+        ValueError: A description that is damaged, or is of a model that
+            computes something other than our Vision Transformer; two that
             contradict each other.
     """
     described = path.with_name("config.json")
@@ -184,7 +184,7 @@ def _normalisation(
 def _three(
     said: dict[str, Any], mean: str, std: str, path: Path
 ) -> Normalisation | None:
-    """Return what is said of three colours; None if it is of another image."""
+    """Return the numbers for three colours; None if there is only one."""
     try:
         numbers = [
             (float(x),) * 3

@@ -1,4 +1,4 @@
-"""Files of weights: names and shapes first, numbers later, no code ever."""
+"""Weight files: names and shapes first, numbers later, never any code."""
 
 import io
 import math
@@ -32,12 +32,13 @@ _DEFLATE_LIMIT = 1032
 
 @contextmanager
 def open_weights(path: str | os.PathLike) -> Iterator["WeightFile"]:
-    """Open a file of weights without reading a number of it.
+    """Open a weight file without reading any of its numbers.
 
-    What the file is, its first bytes say; the end of its name plays no part.
+    The first bytes show what kind of file it is; the ending of its name plays
+    no part.
 
     Raises:
-        TypeError: `path` is no path.
+        TypeError: `path` is not a path.
         FileNotFoundError: There is no such file.
         ValueError: The file is neither safetensors nor .npz, or is damaged.
             Pickled files are refused unread: reading one can run any code.
@@ -65,10 +66,10 @@ class WeightFile(ABC):
     """An open file of weights: `names`, the shape of each, its numbers.
 
     Attributes:
-        path: Where it lies.
+        path: Where the file is.
         names: What the weights are called in it.
-        facts: What this library has written beside the weights, as JSON;
-            empty in files of others.
+        facts: What this library wrote beside the weights, as JSON; empty in
+            other files.
     """
 
     path: Path
@@ -79,7 +80,7 @@ class WeightFile(ABC):
         """Read the sizes of one weight, not its numbers.
 
         Raises:
-            ValueError: It is no array of floating-point numbers.
+            ValueError: The weight is not an array of floating-point numbers.
         """
         shape, dtype, is_float = self._header(name)
         if not is_float:
@@ -92,11 +93,12 @@ class WeightFile(ABC):
     def read(self, name: str) -> Tensor:
         """Read the numbers of one weight, in the precision of new models.
 
-        Compare `shape` first: what a weight claims to hold is allocated.
+        Compare `shape` first, because the memory that a weight claims to need
+        is allocated.
 
         Raises:
             ValueError: The file is damaged there, or a number is infinite or
-                none at all.
+                NaN.
         """
         tensor = self._numbers(name).to(torch.get_default_dtype())
         if not tensor.isfinite().all():
@@ -108,7 +110,7 @@ class WeightFile(ABC):
 
     @abstractmethod
     def _header(self, name: str) -> tuple[tuple[int, ...], str, bool]:
-        """Return shape, dtype and whether the dtype is among the allowed."""
+        """Return shape, dtype and whether the dtype is allowed."""
 
     @abstractmethod
     def _numbers(self, name: str) -> Tensor:
@@ -140,8 +142,8 @@ class _Npz(WeightFile):
     """A zip archive with one numpy array per member.
 
     A member can claim any size and unpack to a thousand times its length.
-    So a header is read from the first few bytes alone, and numbers only
-    after their shape was found to be the one that is wanted.
+    So a header is read from only the first few bytes, and numbers only after
+    their shape was found to be the expected one.
     """
 
     def __init__(self, path: Path, file: zipfile.ZipFile) -> None:
@@ -193,25 +195,25 @@ def convert_pickled(old: str | os.PathLike, new: str | os.PathLike) -> str:
     """Write the weights of a pickled file to one that can be read safely.
 
     Nothing in the file is executed: objects other than tensors, numbers and
-    text, such as the options of a training, are not made. Of several sets of
-    weights one is taken, by the order of averaged ones (``model_ema``,
-    ``teacher``) before others; what a compiled or distributed model puts in
-    front of names, such as ``module.`` and ``_orig_mod.``, is taken off.
+    text, such as the options of a training run, are not created. If there are
+    several sets of weights, one is taken, averaged ones (``model_ema``,
+    ``teacher``) before others; prefixes that a compiled or distributed model
+    adds to names, such as ``module.`` and ``_orig_mod.``, are removed.
 
     Args:
-        old: What ``torch.save`` wrote: weights by name, alone or in
-            dictionaries within each other.
+        old: What ``torch.save`` wrote: weights by name, on their own or in
+            nested dictionaries.
         new: A name that ends in .safetensors.
 
     Returns:
         What was taken, and what else there was.
 
     Raises:
-        TypeError: A path is no path.
+        TypeError: `old` or `new` is not a path.
         FileNotFoundError: There is no such file.
-        ValueError: It is not such a file, is damaged, holds no weights, or
-            something that cannot be read without running code; `new` has
-            another ending.
+        ValueError: `old` is not such a file, is damaged, holds no weights, or
+            holds something that cannot be read without running code; `new` has
+            a different ending.
         OSError: The folder of `new` does not exist, is read-only or full.
     """
     old, new = require.path("old", old), require.path("new", new)
@@ -262,7 +264,7 @@ _HOLDERS = (
 
 
 class _StandIn:
-    """Takes the place of an object that is no tensor, number or text."""
+    """Takes the place of an object that is not a tensor, number or text."""
 
     def __new__(cls, *args: object, **options: object) -> "_StandIn":
         return super().__new__(cls)
@@ -275,7 +277,7 @@ class _StandIn:
 
 
 def _stand_ins(path: Path) -> list[tuple[type, str]]:
-    """Name what a file would make; a function of the system stays refused."""
+    """Name what a file would create; system functions are still refused."""
     try:
         names = get_unsafe_globals_in_checkpoint(path)
     except ValueError:  # The format of before 2020 has no such list.
@@ -284,7 +286,7 @@ def _stand_ins(path: Path) -> list[tuple[type, str]]:
 
 
 def _flat(content: object, prefix: str = "") -> dict[str, Tensor]:
-    """Return the tensors in dictionaries within each other, by dotted name."""
+    """Return the tensors in nested dictionaries, by dotted name."""
     if not isinstance(content, Mapping):
         is_weight = isinstance(content, Tensor) and prefix
         return {prefix: content.detach()} if is_weight else {}

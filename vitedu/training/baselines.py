@@ -11,18 +11,18 @@ from vitedu import require
 def majority_accuracy(
     train_labels: Int[Tensor, " train"], test_labels: Int[Tensor, " test"]
 ) -> float:
-    """Return the accuracy of always guessing the commonest training class.
+    """Return the accuracy of always guessing the most common training class.
 
     Args:
         train_labels: Class numbers, at least 0.
         test_labels: Class numbers, at least 0.
 
     Returns:
-        Share of the test labels that equal it, in [0, 1].
+        Fraction of the test labels that equal this class, in [0, 1].
 
     Raises:
-        TypeError: Labels that are no tensor of integers.
-        ValueError: One of the two has other axes, is empty or holds a
+        TypeError: Labels that are not a tensor of integers.
+        ValueError: One of the two has the wrong axes, is empty or holds a
             negative number.
 
     >>> majority_accuracy(torch.tensor([0, 2, 2]), torch.tensor([2, 1, 2, 0]))
@@ -42,12 +42,13 @@ def logistic_regression_accuracy(
 ) -> float:
     """Return the test accuracy of scikit-learn's multinomial regression.
 
-    It draws one weighted sum of pixels per class and knows nothing of which
-    pixels are neighbours. scikit-learn's default regularisation.
+    The model computes one weighted sum of pixels per class and does not know
+    which pixels are neighbours. The regularisation is scikit-learn's default.
 
     Raises:
-        TypeError: Images without fractions, labels that are no integers.
-        ValueError: Not one image per label, images of two sizes, no images.
+        TypeError: Images that are not floating-point, labels that are not
+            integers.
+        ValueError: Not one image per label, images of two sizes, or no images.
 
     >>> dark, bright = torch.zeros(3, 1, 2, 2), torch.ones(3, 1, 2, 2)
     >>> images, labels = torch.cat([dark, bright]), torch.arange(6) // 3
@@ -77,7 +78,7 @@ def logistic_regression_accuracy(
 
 
 class SmallCNN(nn.Sequential):
-    """Three 3 x 3 convolutions, one pooling in between, a mean, a linear map.
+    """Three 3 x 3 convolutions, a pooling in between, a mean, a linear layer.
 
     What it knows before it has seen a digit: neighbouring pixels belong
     together, and a stroke is the same stroke anywhere in the image.
@@ -89,7 +90,7 @@ class SmallCNN(nn.Sequential):
             as many.
 
     Raises:
-        TypeError, ValueError: A size that is no positive integer.
+        TypeError, ValueError: A size that is not a positive integer.
 
     >>> model = SmallCNN(num_channels=1, num_classes=10)
     >>> model(torch.zeros(5, 1, 8, 8)).shape

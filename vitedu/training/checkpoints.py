@@ -1,4 +1,4 @@
-"""Training state on disk: safe to read, never torn."""
+"""Training state on disk: safe to read, never half-written."""
 
 import json
 import zlib
@@ -21,13 +21,13 @@ def write_checkpoint(
 ) -> None:
     """Write tensors and JSON-able facts to one safetensors file.
 
-    The file appears whole or not at all, as `write_whole` writes it. It
-    holds a checksum, which the format itself does not have.
+    The file appears whole or not at all, as `write_whole` writes it. It also
+    holds a checksum, which the format itself does not provide.
 
     Raises:
         ValueError: There is something at `path` that is not a file.
-        OSError: The folder does not exist, is read-only or full; an older
-            file at `path` is untouched then.
+        OSError: The folder does not exist, is read-only or full; in that case
+            an older file at `path` is untouched.
     """
     path = require.path("path", path)
     # A copy each: tensors that share memory are refused by the format.
@@ -69,7 +69,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def _checksum(tensors: dict[str, Tensor], facts: str) -> str:
-    """Return a number that another byte, name or shape changes."""
+    """Return a number that changes with any byte, name or shape."""
     found = zlib.crc32(facts.encode())
     for name in sorted(tensors):
         tensor = tensors[name]
@@ -82,15 +82,15 @@ def _checksum(tensors: dict[str, Tensor], facts: str) -> str:
 def check_same_weights(
     expected: dict[str, Tensor], found: dict[str, Tensor], path: Path
 ) -> None:
-    """Require weights of the same names, shapes and dtypes.
+    """Require weights with the same names, shapes and dtypes.
 
     Args:
-        expected: Those of the model.
-        found: Those of the checkpoint.
-        path: Where the checkpoint lies, for the message.
+        expected: The weights of the model.
+        found: The weights of the checkpoint.
+        path: Where the checkpoint is, for the message.
 
     Raises:
-        ValueError: They differ; all differences are named.
+        ValueError: The weights differ; the message lists all differences.
     """
     missing = sorted(expected.keys() - found.keys())
     extra = sorted(found.keys() - expected.keys())

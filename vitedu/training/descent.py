@@ -1,4 +1,4 @@
-"""Steps down any loss, for what has no labels to count."""
+"""Steps down any loss, for tasks that have no labels to count."""
 
 from collections.abc import Callable
 
@@ -19,9 +19,9 @@ def minimise(
     weight_decay: float = 0.05,
     after: Callable[[int], object] | None = None,
 ) -> list[float]:
-    """Train `model` in place, one loss a step; return the losses.
+    """Train `model` in place, one loss per step; return the losses.
 
-    The recipe is that of `fit`: AdamW, one cycle, shortened gradients. At the
+    The recipe is that of `fit`: AdamW, one cycle, clipped gradients. At the
     end the model is in evaluation mode.
 
     Args:
@@ -29,13 +29,13 @@ def minimise(
         loss_at: Called with the number of the step, from 0; returns a scalar
             that depends on the model.
         num_steps: At least 6, since the first fifth is the warm-up.
-        learning_rate: The highest rate.
-        weight_decay: Of linear maps, see `TrainConfig`.
-        after: Called with the number of each step after it was taken.
+        learning_rate: The highest learning rate.
+        weight_decay: For linear layers, see `TrainConfig`.
+        after: Called after each step, with its number.
 
     Raises:
-        TypeError, ValueError: An argument of another type or out of range; a
-            model without anything to learn; a loss that is no scalar, or does
+        TypeError, ValueError: An argument of the wrong type or out of range; a
+            model with nothing to learn; a loss that is not a scalar, or does
             not depend on the model.
         FloatingPointError: The loss is no longer finite.
     """

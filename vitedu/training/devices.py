@@ -1,4 +1,4 @@
-"""Where a model is computed."""
+"""Where a model runs."""
 
 import os
 
@@ -10,16 +10,17 @@ NAMES = ("cpu", "cuda", "mps", "auto")
 
 
 def choose_device(device: str) -> torch.device:
-    """Return the device of that name, or the fastest there is.
+    """Return the device of that name, or the fastest available one.
 
     Args:
-        device: "cpu"; "cuda", a graphics card of NVIDIA or AMD; "mps", that of
-            an Apple computer; "auto" takes CUDA where there is one, else MPS
-            where there is one, else the CPU. Of several cards, a process that
-            torchrun has started takes the one of its local number.
+        device: "cpu"; "cuda", a graphics card of NVIDIA or AMD; "mps", the
+            graphics processor of an Apple computer; "auto" takes CUDA where
+            there is one, else MPS where there is one, else the CPU. If there
+            are several cards, a process started by torchrun takes the one with
+            its local rank.
 
     Raises:
-        ValueError: Another name, or PyTorch sees no such device.
+        ValueError: An unknown name, or PyTorch sees no such device.
 
     >>> choose_device("cpu")
     device(type='cpu')

@@ -31,14 +31,14 @@ _SETTINGS = (
 
 @contextmanager
 def process_group(device: torch.device) -> Iterator[None]:
-    """Join the other processes, if torchrun or its like has started some.
+    """Join the other processes, if torchrun or a similar tool started any.
 
     Args:
         device: Where this process computes.
 
     Raises:
-        ValueError: It is "mps", by which several processes cannot exchange
-            tensors.
+        ValueError: `device` is "mps", on which several processes cannot
+            exchange tensors.
     """
     if "RANK" not in os.environ:
         yield
@@ -65,28 +65,28 @@ def process_group(device: torch.device) -> Iterator[None]:
 
 
 def get_world_size() -> int:
-    """Return how many processes work together; 1 if they were not told to."""
+    """Return how many processes work together; 1 without a process group."""
     together = dist.is_available() and dist.is_initialized()
     return dist.get_world_size() if together else 1
 
 
 def get_rank() -> int:
-    """Return which of them this is: 0 for the first, and for one alone."""
+    """Return the number of this process: 0 for the first or only one."""
     return dist.get_rank() if get_world_size() > 1 else 0
 
 
 def once_for_all(action: Callable[[], T]) -> T:
-    """Let the first process act for all, which wait for it.
+    """Let the first process act for all, while the others wait.
 
     Args:
-        action: What to do. Its result has to be one that can be pickled.
+        action: What to do. Its result has to be picklable.
 
     Returns:
-        Its result, in every process.
+        The result of `action`, in every process.
 
     Raises:
-        Exception: What `action` raised, in every process: if one stopped
-            alone, the others would wait for it in vain.
+        Exception: What `action` raised, in every process, because if only one
+            stopped, the others would wait for it in vain.
     """
     if get_world_size() == 1:
         return action()
@@ -104,10 +104,10 @@ def once_for_all(action: Callable[[], T]) -> T:
 
 
 def gather(own: T) -> list[T]:
-    """Return what each process has, by rank; every one has to call it.
+    """Return what each process has, by rank; every process has to call it.
 
     Args:
-        own: That of this process, which can be pickled.
+        own: What this process has; it has to be picklable.
     """
     found = [own] * get_world_size()
     if len(found) > 1:
@@ -119,8 +119,8 @@ def sum_over_processes(number: float, device: torch.device) -> float:
     """Return the sum of a number over all processes.
 
     Args:
-        number: That of this process; whole ones stay exact up to 2**53.
-        device: Where the processes exchange tensors: that of the model.
+        number: What this process adds; integers are exact up to 2**53.
+        device: Where the processes exchange tensors: the device of the model.
     """
     if get_world_size() == 1:
         return number
@@ -131,11 +131,11 @@ def sum_over_processes(number: float, device: torch.device) -> float:
 
 @contextmanager
 def replicated(model: nn.Module) -> Iterator[nn.Module]:
-    """Give what computes as `model` and averages gradients over processes.
+    """Yield what computes as `model` and averages gradients over processes.
 
-    For one process that is the model itself. Otherwise the weights of the
-    first process are copied to all. At the end the processes are let go; the
-    model stays.
+    For a single process, that is the model itself. Otherwise the weights of
+    the first process are copied to all. At the end the processes are released,
+    and the model remains.
     """
     if get_world_size() == 1:
         yield model
@@ -154,17 +154,18 @@ def replicated(model: nn.Module) -> Iterator[nn.Module]:
 def share_of_batches(loader: DataLoader) -> DataLoader:
     """Return a loader of the part of each batch that this process computes.
 
-    All processes have to draw the same batches. Of these each reads its own
-    part alone: of n processes, number r takes samples r, r + n and so on. For
-    one process that is `loader` itself.
+    All processes have to draw the same batches. Each reads only its own part
+    of them: of n processes, number r takes samples r, r + n and so on. For a
+    single process, the result is `loader` itself.
 
     Args:
         loader: Draws lists of indices, by its `batch_size`, a batch sampler
             or a sampler of lists.
 
     Raises:
-        ValueError: Its data have no indices. While it runs: it draws no lists
-            of indices, or a batch of fewer samples than there are processes.
+        ValueError: The loader's data have no indices. During iteration: the
+            loader does not draw lists of indices, or draws a batch with fewer
+            samples than there are processes.
     """
     if get_world_size() == 1:
         return loader
@@ -220,9 +221,9 @@ def _check_order(order: list) -> None:
 
 
 def _draw_apart(generator: torch.Generator | None) -> None:
-    """Draw other numbers than the first process: another dropout.
+    """Draw numbers other than the first process's, for different dropout.
 
-    Others from `random` and NumPy, too: another augmentation.
+    Those from `random` and NumPy differ as well, for different augmentation.
     """
     seed = _own_seed(torch.default_generator)
     torch.manual_seed(seed)
@@ -240,11 +241,11 @@ def _own_seed(generator: torch.Generator) -> int:
 
 
 def _attempt() -> str:
-    """Return another name for every start of the processes on a machine.
+    """Return a new name for every start of the processes on a machine.
 
-    torchrun keeps its store when it starts them again, with the addresses of
-    the dead, and PyTorch does not keep the attempts apart. Machines count
-    their attempts by themselves, so several of them need a new store:
+    When torchrun restarts the processes, it keeps its store, with the
+    addresses of the dead ones, and PyTorch does not keep the attempts apart.
+    Each machine counts its own attempts, so several machines need a new store:
     ``TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1`` in torchrun's environment.
     """
     alone = os.environ.get("GROUP_WORLD_SIZE", "1") == "1"

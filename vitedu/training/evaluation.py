@@ -1,4 +1,4 @@
-"""How well a classifier does on data: one pass, and what it says."""
+"""How well a classifier does on data: one pass, and what it shows."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,15 +18,15 @@ _INTEGERS = torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evaluation:
-    """What `evaluate_classifier` has found.
+    """What `evaluate_classifier` found.
 
     Attributes:
         num_samples: How many samples there were.
-        accuracy: k -> share of the samples whose class is among the k largest
-            logits.
+        accuracy: k -> fraction of the samples whose class is among the k
+            largest logits.
         cross_entropy: Mean over the samples, in nats.
-        confusion: How many samples of a class (row) were taken for which
-            (column); int64, on the CPU.
+        confusion: How many samples of each class (row) were taken for each
+            class (column); int64, on the CPU.
     """
 
     num_samples: int
@@ -38,25 +38,27 @@ class Evaluation:
 def evaluate_classifier(
     model: nn.Module, loader: DataLoader, *, top_k: Sequence[int] = (1, 5)
 ) -> Evaluation:
-    """Run a classifier over all that a loader yields, and count.
+    """Run a classifier over everything that a loader yields, and count.
 
-    The model runs in evaluation mode, without gradients, on its device; each
-    of its layers has its mode again afterwards, also after an error. Losses
-    are added in float64. Of equal logits the first counts as the largest.
+    The model runs in evaluation mode, without gradients, on its device;
+    afterwards, even after an error, each of its layers has its previous mode
+    again. Losses are added in float64. Among equal logits the first counts as
+    the largest.
 
     Args:
         model: Maps images to logits (batch, class).
         loader: Yields ``(images, targets)``, or several inputs and targets;
-            targets are class numbers, (batch,). A shuffled one will do.
+            targets are class numbers, (batch,). It may shuffle.
         top_k: For which k to compute the accuracy, each at least 1. With no
-            more than k classes it is 1.
+            more than k classes the accuracy is 1.
 
     Raises:
-        TypeError: An argument of another type; batches that are not tuples of
-            tensors; targets that are not integers; a model with two outputs.
-        ValueError: A k below 1; a loader without a sample; targets of other
-            axes, or outside the classes; logits without a number (nan), or
-            without a finite one that is the largest.
+        TypeError: An argument of the wrong type; batches that are not tuples
+            of tensors; targets that are not integers; a model with two
+            outputs.
+        ValueError: A k below 1; a loader without a sample; targets with the
+            wrong axes, or outside the classes; logits with NaN, or whose
+            largest is not finite.
 
     >>> from torch.utils.data import TensorDataset
     >>> data = TensorDataset(torch.eye(3), torch.tensor([0, 1, 0]))
@@ -109,13 +111,13 @@ def checked_batch(
     """Return the inputs and the targets of a batch, on a device.
 
     Args:
-        batch: What a loader has yielded.
-        device: Where to; None leaves them where they are.
+        batch: What a loader yielded.
+        device: Where to move the tensors; None leaves them where they are.
         mixed: Whether targets may be probabilities, one for each class.
 
     Raises:
-        TypeError: It is not a tuple ``(*inputs, targets)`` of tensors, or the
-            targets are not integers.
+        TypeError: `batch` is not a tuple ``(*inputs, targets)`` of tensors, or
+            the targets are not integers.
     """
     found = type(batch).__name__
     parts = batch if isinstance(batch, tuple | list) else []
@@ -138,10 +140,10 @@ def checked_batch(
 
 
 def check_classes(targets: Tensor, num_classes: int) -> None:
-    """Require numbers of classes.
+    """Require class numbers.
 
     Raises:
-        ValueError: One is below 0, or not below `num_classes`.
+        ValueError: A number is below 0, or not below `num_classes`.
     """
     if targets.numel() and not (
         0 <= targets.min() <= targets.max() < num_classes
@@ -153,10 +155,10 @@ def check_classes(targets: Tensor, num_classes: int) -> None:
 
 
 def check_probabilities(targets: Tensor) -> None:
-    """Require a share of each class, at least 0, which add up to 1.
+    """Require probabilities of the classes, at least 0, that add up to 1.
 
     Raises:
-        ValueError: They do not.
+        ValueError: A probability is negative, or they do not add up to 1.
     """
     lowest, sums = targets.min(), targets.sum(-1)
     if not (lowest >= 0 and (sums - 1).abs().max() < 1e-3):
@@ -170,11 +172,11 @@ def check_probabilities(targets: Tensor) -> None:
 def check_logits(logits: object, targets: Tensor) -> None:
     """Require one tensor of logits, with the axes of the targets.
 
-    Targets that are probabilities have the axis of the classes, too.
+    Targets that are probabilities also have the class axis.
 
     Raises:
-        TypeError: A model returned something else.
-        ValueError: It returned other axes.
+        TypeError: The model returned something else.
+        ValueError: The axes do not match.
     """
     if not isinstance(logits, Tensor):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""What makes a trained Vision Transformer one for images of your own."""
+"""Adapting a trained Vision Transformer to images of your own."""
 
 from dataclasses import replace
 
@@ -19,9 +19,9 @@ def resized_vit(
 ) -> VisionTransformer:
     """Return a copy of a model for images of another size, or a shallower one.
 
-    Learned positions are resampled once, as the config's `resampling` says,
-    and are then those of the new grid. After the last block that is kept
-    comes the norm that came after the last one.
+    Learned positions are resampled once to the new grid, as the config's
+    `resampling` says. The norm that followed the last block now follows the
+    last one that is kept.
 
     Args:
         model: Stays as it is.
@@ -30,7 +30,7 @@ def resized_vit(
         num_blocks: How many blocks to keep, the first ones; None means all.
 
     Raises:
-        TypeError, ValueError: No VisionTransformer; a size that `ViTConfig`
+        TypeError, ValueError: Not a VisionTransformer; a size that `ViTConfig`
             refuses; more blocks than there are.
 
     Source: Dosovitskiy et al. 2021, section 3.2.
@@ -58,19 +58,19 @@ def resized_vit(
 
 
 def freeze_all_but(model: VisionTransformer, num_blocks: int) -> None:
-    """Let the last blocks of a model learn, and what follows them, alone.
+    """Let only the last blocks of a model learn, and what follows them.
 
     What follows is the last norm, `pre_logits` and each head.
 
     Args:
-        model: Changed in place: of all other parameters `requires_grad` is
-            False then.
-        num_blocks: How many blocks; with all of them, what makes tokens of
-            the image stays frozen.
+        model: Changed in place: `requires_grad` becomes False for all other
+            parameters.
+        num_blocks: How many blocks; even with all of them, the layers that
+            turn the image into tokens remain frozen.
 
     Raises:
-        TypeError, ValueError: No VisionTransformer; not a positive integer, or
-            more blocks than there are.
+        TypeError, ValueError: Not a VisionTransformer; not a positive integer,
+            or more blocks than there are.
     """
     require.instance("model", model, VisionTransformer)
     _require_blocks(num_blocks, model)
@@ -86,8 +86,9 @@ def frozen_features(
 ) -> TensorDataset:
     """Compute once what the head of a model reads, for all of its training.
 
-    In evaluation mode, without gradients, and kept on the CPU. The head can
-    then be trained by itself: ``fit(model.head, DataLoader(features), ...)``.
+    The features are computed in evaluation mode, without gradients, and kept
+    on the CPU. The head can then be trained by itself:
+    ``fit(model.head, DataLoader(features), ...)``.
 
     Args:
         model: Is in evaluation mode afterwards.
@@ -97,8 +98,8 @@ def frozen_features(
         Pairs of features, (width of the head's input,), and targets.
 
     Raises:
-        TypeError, ValueError: An argument of another type; a distilled model,
-            which has two heads; batches that `fit` refuses, too.
+        TypeError, ValueError: An argument of the wrong type; a distilled
+            model, which has two heads; batches that `fit` also refuses.
     """
     require.instance("model", model, VisionTransformer)
     require.instance("loader", loader, DataLoader)

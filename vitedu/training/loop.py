@@ -56,8 +56,8 @@ def fit(
     Where ``torch.distributed`` is initialised, all its processes train one
     model, each on its share of every batch; every one of them calls `fit`
     with the same arguments. Losses and gradients are those of the whole
-    batch, so that the number of processes changes nothing but rounding, and
-    what is drawn at random in a share: dropout, augmentation.
+    batch, so the number of processes changes nothing but rounding and what is
+    random within a share: dropout and augmentation.
 
     Args:
         model: Maps one or more inputs to logits, (batch, class) or, with a
@@ -65,55 +65,55 @@ def fit(
             (distillation) need another loop.
         loader: Has a length and yields ``(*inputs, targets)``, such as
             (images, labels) or (src, tgt_input, tgt_labels); targets are
-            class numbers, with the axes of the logits but the last, or the
+            class numbers, with all axes of the logits except the last, or the
             probability of each class, with all axes of the logits.
         config: Optimiser, schedule, epochs.
         evaluate: Called after each epoch with the model in evaluation mode
-            and without gradients; its numbers enter the history. Of several
-            processes the first calls it for all.
+            and without gradients; its numbers enter the history. If there are
+            several processes, the first calls it for all.
         checkpoint: File that holds the state after each epoch. If it exists,
             training resumes from it, exactly: model, optimiser, schedule,
             history and generators continue as if never interrupted. The
             generators are those of PyTorch, `random` and NumPy, and each
             `torch.Generator` that the loader, its samplers or its data hold
-            as an attribute; worker processes begin anew in each epoch, with
-            numbers drawn from these. Workers that live on are refused. So is
-            another run, known by `config`, the `config` of the model, names,
-            shapes and dtypes of its weights, the seeds of these generators,
-            and the numbers of samples and batches. Nothing else is compared:
-            not the data themselves, nor a part that was exchanged by hand.
-            What draws from other generators does not resume exactly. What
-            `evaluate` remembers is its own affair. The first process reads
-            and writes for all; another number of processes may go on, but not
-            within an epoch. A run that is given more epochs than its
-            checkpoint goes on, too, finished or not: its rates are from then
-            on those of the longer cycle.
+            as an attribute; worker processes start afresh in each epoch,
+            seeded from these. Persistent workers are refused. So is a
+            different run, recognised by `config`, the `config` of the model,
+            names, shapes and dtypes of its weights, the seeds of these
+            generators, and the numbers of samples and batches. Nothing else is
+            compared: not the data themselves, nor a part that was replaced by
+            hand. Anything that draws from other generators does not resume
+            exactly. What `evaluate` remembers is not saved. The first process
+            reads and writes for all; a different number of processes may
+            resume, but not within an epoch. A run that is given more epochs
+            than its checkpoint also resumes, finished or not: from then on its
+            learning rates are those of the longer cycle.
         checkpoint_every: Steps from one write to the next within an epoch;
-            None writes at its end alone. To go on exactly, the data of the
-            steps that were done are drawn once more, and put aside.
+            None writes only at its end. To resume exactly, the data of the
+            completed steps are drawn once more and discarded.
         keep_best: Whether the model ends with the weights of its best epoch:
-            that with the highest of the first numbers that `evaluate`
-            returned, the earliest of equal ones. A checkpoint holds them
-            besides those of the last epoch.
+            the one with the highest value of the first number that `evaluate`
+            returns, the earliest if several are equal. A checkpoint holds
+            these weights in addition to those of the last epoch.
         progress: True shows a bar. A function is called after each epoch,
-            with the history so far, before the checkpoint is written; of
-            several processes the first calls it.
+            with the history so far, before the checkpoint is written; if there
+            are several processes, the first calls it.
 
     Returns:
         Losses, learning rates and metrics by epoch.
 
     Raises:
-        TypeError: An argument of another type; a loader without a length. The
-            model is unchanged then. Batches, targets, logits or what
-            `evaluate` returns of another type.
-        ValueError: An empty loader; a model without anything to train; a
-            checkpoint of another run, truncated, or not a checkpoint at all,
-            a folder for one; workers that live on. The model is
-            unchanged then. No `evaluate` for `keep_best`, or no
-            finite number from it; no `checkpoint` for `checkpoint_every`.
-            Targets of other axes than the logits, or outside the classes; no
-            probabilities; a batch in which none counts; more or fewer batches
-            than the loader's length. In several processes: a batch
+        TypeError: An argument of the wrong type; a loader without a length.
+            The model is then unchanged. Batches, targets, logits or a result
+            of `evaluate` of the wrong type.
+        ValueError: An empty loader; a model with nothing to train; a
+            checkpoint of another run, truncated, or not a checkpoint at all, a
+            folder for one; persistent workers. The model is then unchanged. No
+            `evaluate` for `keep_best`, or no finite number from it; no
+            `checkpoint` for `checkpoint_every`. Targets whose axes do not
+            match the logits, or outside the classes, or that are not
+            probabilities; a batch in which no target counts; more or fewer
+            batches than the loader's length. With several processes: a batch
             with fewer samples, or without indices.
         OSError: The folder of `checkpoint` does not exist (then it is a
             FileNotFoundError), or nothing can be written there.
@@ -180,16 +180,16 @@ def accuracy(
     *,
     batch_size: int = 512,
 ) -> float:
-    """Return the share of samples whose largest logit is the right class.
+    """Return the fraction of samples whose largest logit is the correct class.
 
     The model is put into evaluation mode and stays in it.
 
     Raises:
         TypeError: `batch_size` is not an integer.
-        ValueError: No samples, another number of targets, or a `batch_size`
-            below 1; targets outside the classes; logits of other axes than
-            (batch, class), or without a number (nan), among which none is
-            the largest.
+        ValueError: No samples, a different number of targets, or a
+            `batch_size` below 1; targets outside the classes; logits with axes
+            other than (batch, class), or with NaN, so that none is the
+            largest.
     """
     require.instance("model", model, nn.Module)
     require.floating("inputs", inputs)
@@ -254,7 +254,7 @@ class _Trainer:
 
         Args:
             path: Where the state is written.
-            every: After how many steps; None leaves that to others.
+            every: After how many steps; None leaves writing to the caller.
         """
         state, part = self.state, self.state.part
         if part.steps == 0:
@@ -328,7 +328,7 @@ class _Trainer:
         return loss, count
 
     def _add_gradients(self, part: tuple[Tensor, ...], whole: float) -> float:
-        """Add those of the summed loss / `whole`; return the summed loss."""
+        """Add gradients of summed loss / `whole`; return the summed loss."""
         *inputs, targets = part
         half = self.config.precision == "bfloat16"
         kind = self.state.device.type
@@ -357,7 +357,7 @@ class _Trainer:
         return loss.item() * count
 
     def _counting(self, targets: Tensor) -> Tensor:
-        """Return which places count: those that are not padding."""
+        """Return which positions count: those that are not padding."""
         if not targets.is_floating_point():
             return targets != self.ignored
         if self.config.pad_id is not None:
@@ -377,7 +377,7 @@ class _Trainer:
         return found
 
     def _exchange(self, last: bool):
-        """Let processes add up gradients after their last parts alone."""
+        """Let processes add up gradients only after their last parts."""
         if last or get_world_size() == 1:
             return nullcontext()
         return self.model.no_sync()

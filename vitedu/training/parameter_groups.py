@@ -17,14 +17,14 @@ _FUSED = ("cpu", "cuda", "mps", "xpu")
 
 
 def adamw(model: nn.Module, config: TrainConfig) -> AdamW:
-    """Return the optimiser of a model, in one kernel where there is one.
+    """Return the optimiser of a model, as one fused kernel if available.
 
     Args:
         model: See `parameter_groups`.
         config: The recipe.
 
     Raises:
-        TypeError: An argument of another type.
+        TypeError: An argument of the wrong type.
         ValueError: A model with nothing to train; what `parameter_groups`
             refuses.
     """
@@ -40,12 +40,12 @@ def adamw(model: nn.Module, config: TrainConfig) -> AdamW:
 
 
 def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
-    """Split the parameters of a model by their decay and their rate.
+    """Split the parameters of a model by weight decay and learning rate.
 
-    Layers are counted from the head, which is number 0 together with the
-    norm before it; then come the blocks, last one first, and as the deepest
-    layer what makes tokens of the image. Layer n learns at the rate
-    learning_rate * layer_decay ** n.
+    Layers are counted from the head, which is number 0 together with the norm
+    before it; then come the blocks, the last one first, and finally, as the
+    deepest layer, whatever turns the image into tokens. Layer n has the
+    learning rate learning_rate * layer_decay ** n.
 
     Args:
         model: With a `layer_decay` below 1 its blocks have to be `blocks`, as
@@ -53,12 +53,12 @@ def parameter_groups(model: nn.Module, config: TrainConfig) -> list[dict]:
         config: The recipe.
 
     Returns:
-        What an optimiser of PyTorch takes: "params", "weight_decay" and "lr",
-        the highest rate of the group. Frozen parameters are among them.
+        What a PyTorch optimiser takes: "params", "weight_decay" and "lr", the
+        highest learning rate of the group. Frozen parameters are included.
 
     Raises:
-        TypeError: An argument of another type.
-        ValueError: No blocks where layers are to differ.
+        TypeError: An argument of the wrong type.
+        ValueError: A model without `blocks` where layers are to differ.
 
     Source: Bao et al. 2022 (BEiT), appendix H, and their code; Clark et al.
         2020 (ELECTRA), section 3.

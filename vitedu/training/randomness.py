@@ -1,4 +1,4 @@
-"""All that a training run draws random numbers from."""
+"""Everything that a training run draws random numbers from."""
 
 import random
 
@@ -9,16 +9,16 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 
 class Randomness:
-    """The generators of a run: where they are, and how to go back there.
+    """The generators of a run: their states, and how to restore them.
 
     They are the global ones of PyTorch, `random` and NumPy, the one of the
     device, and each `torch.Generator` that the loader, its samplers or its
-    data hold as an attribute. What a worker process draws begins, in each
-    epoch, with a number that one of these draws.
+    data hold as an attribute. In each epoch, a worker process is seeded with a
+    number that one of these draws.
 
     Attributes:
-        own: Those of loader, samplers and data, by the place where they were
-            found first.
+        own: The generators of loader, samplers and data, by the place where
+            each was first found.
 
     Args:
         loader: The batches of the run.
@@ -30,11 +30,11 @@ class Randomness:
         self.device = device
 
     def seeds(self) -> dict[str, int]:
-        """Return what those of the loader, samplers and data began with."""
+        """Return the initial seeds of the loader, samplers and data."""
         return {name: own.initial_seed() for name, own in self.own.items()}
 
     def states(self) -> dict[str, Tensor]:
-        """Return where each of them is."""
+        """Return the current state of each generator."""
         found = {name: own.get_state() for name, own in self.own.items()}
         found["torch"] = torch.get_rng_state()
         found["random"] = _state_of_random()
@@ -57,7 +57,7 @@ class Randomness:
         _set_numpy(states["numpy"], np.random.RandomState())
 
     def set_states(self, states: dict[str, Tensor]) -> None:
-        """Go on from there; what is missing or wrong changes nothing.
+        """Continue from these states; a missing or wrong one changes nothing.
 
         Raises:
             KeyError, RuntimeError, TypeError, ValueError: As `check`.

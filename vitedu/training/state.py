@@ -1,4 +1,4 @@
-"""What changes while a model trains, and how it is kept and brought back."""
+"""What changes while a model trains, and how it is saved and restored."""
 
 import math
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
@@ -30,9 +30,9 @@ class History:
     """What a training run measured, one entry per epoch.
 
     Attributes:
-        loss: Mean training loss of the epoch, over all places that count.
-        learning_rate: Rate of the last step of the epoch; where layers learn
-            at different rates, the highest.
+        loss: Mean training loss of the epoch, over all positions that count.
+        learning_rate: Learning rate of the last step of the epoch; where
+            layers learn at different rates, the highest.
         metrics: What `evaluate` returned after the epoch, name -> values.
     """
 
@@ -53,9 +53,9 @@ class Part:
     Attributes:
         steps: Steps done.
         loss: Sum of the losses of this process, over what it counted.
-        count: Places that it counted.
-        start: Where the generators were at the start of the epoch.
-        states: Where they were at the checkpoint that was read.
+        count: Positions that it counted.
+        start: States of the generators at the start of the epoch.
+        states: States of the generators in the checkpoint that was read.
     """
 
     steps: int = 0
@@ -74,9 +74,9 @@ class TrainState:
         history: What has been measured so far.
         num_batches: Steps of an epoch.
         optimizer: AdamW.
-        part: What has been done of an epoch since.
-        randomness: All generators, which belong to the state.
-        scheduler: Its learning rate, one cycle over all steps.
+        part: What has been done of the epoch that is under way.
+        randomness: All random generators, which belong to the state.
+        scheduler: The optimiser's learning rate, one cycle over all steps.
 
     Args:
         model: The model, trained in place.
@@ -86,8 +86,8 @@ class TrainState:
 
     Raises:
         TypeError: The loader does not know its length.
-        ValueError: It is empty, or the steps are too many; the model has
-            nothing to train.
+        ValueError: The loader is empty, or there are too many steps; the model
+            has nothing to train.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class TrainState:
         """Copy the weights if the first metric has never been as high.
 
         Raises:
-            ValueError: There is none, or it is not finite.
+            ValueError: There is no metric, or it is not finite.
         """
         values = next(iter(self.history.metrics.values()), [None])
         if values[-1] is None or not math.isfinite(values[-1]):
@@ -131,12 +131,12 @@ class TrainState:
             self.best = {name: x.clone() for name, x in weights.items()}
 
     def resume(self, path: Path) -> None:
-        """Go back to what `path` holds, if anything; then `save` may follow.
+        """Restore what `path` holds, if anything; then `save` may follow.
 
-        Of several processes the first reads the file for all.
+        If there are several processes, the first reads the file for all.
 
         Raises:
-            ValueError: As `read` does; nothing is changed then.
+            ValueError: As `read` does; nothing is then changed.
         """
         if (read := self.read(path)) is not None:
             self._load(path, *read)
@@ -145,8 +145,9 @@ class TrainState:
         """Return the tensors and facts at `path`; None if there is no file.
 
         Raises:
-            ValueError: A checkpoint of another run or of other weights, or
-                one of which something is missing. Workers that live on.
+            ValueError: A checkpoint of a different run or of different
+                weights, or one from which something is missing. Persistent
+                workers.
         """
         if self.loader.persistent_workers:
             raise ValueError(
@@ -177,10 +178,10 @@ class TrainState:
         return tensors, facts
 
     def save(self, path: Path) -> None:
-        """Write all of it; every process has to call, and the first writes.
+        """Write the whole state; every process has to call, the first writes.
 
-        Between epochs all processes go on from the generators of the first,
-        in the middle of one each from its own.
+        Between epochs, all processes continue from the generators of the
+        first; in the middle of one, each continues from its own.
         """
         part, parts = self.part, []
         if part.steps:
@@ -250,12 +251,13 @@ class TrainState:
         self.model.load_state_dict(weights)
 
     def _one_cycle(self, steps_done: int) -> OneCycleLR:
-        """Return the schedule where it is after some steps.
+        """Return the schedule as it is after some steps.
 
-        The rate of a step follows from its number and from that of all steps,
-        so that a run of more epochs goes on where the longer cycle is then.
-        In a run too short for a warm-up of more than one step, the rate only
-        falls; it ends one step before its lowest, for a single step to learn.
+        The rate of a step follows from its number and the total number of
+        steps, so a run with more epochs continues where the longer cycle is at
+        that step. In a run too short for a warm-up of more than one step, the
+        rate only falls; it ends one step before its minimum, so that even a
+        single step learns.
         """
         too_short = self.num_steps * self.config.warmup <= 1
         return OneCycleLR(
@@ -270,7 +272,8 @@ class TrainState:
         """Return the optimiser's state by the number of the parameter.
 
         Raises:
-            KeyError, ValueError: It is not that of this model's parameters.
+            KeyError, ValueError: The state does not belong to this model's
+                parameters.
         """
         state: dict[int, dict[str, Tensor]] = {}
         for key, value in _below("optimizer.", tensors).items():
@@ -314,9 +317,9 @@ def _describe_run(
     keep_best: bool,
     seeds: dict[str, int],
 ) -> dict[str, str]:
-    """Return what must be the same when a run goes on, name by name.
+    """Return what must be the same when a run is resumed, name by name.
 
-    Names, shapes and dtypes of the weights are compared by themselves.
+    Names, shapes and dtypes of the weights are compared separately.
     """
     settings = {
         "config": config,
@@ -338,10 +341,10 @@ def _describe_run(
 def _check_same_run(
     expected: dict[str, str], found: dict[str, str], path: Path
 ) -> None:
-    """Require what is expected of a run in the description of another.
+    """Require that the description of another run is the expected one.
 
     Raises:
-        ValueError: Something differs; all differences are named.
+        ValueError: Something differs; the message lists all differences.
     """
     # Files of before may lack a name; that is no difference.
     differing = [

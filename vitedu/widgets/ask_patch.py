@@ -1,4 +1,4 @@
-"""Ask a patch of a photograph: which are like it, where do the heads look."""
+"""Ask a patch of a photograph: which are like it, where do its heads look?"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,16 +18,16 @@ _MOST = 64
 class AskPatch(Explorer):
     """A photograph, lit where a Vision Transformer finds what is asked for.
 
-    One points at a patch. The page shows how alike the others are after a
-    layer, where each head of each layer looks from there, and what in a
-    second photograph is most alike; with trained weights or with drawn ones.
-    What it is made of is fixed; what it shows can be set and linked at any
-    time. All of these count from 0.
+    The reader points at a patch. The page shows how similar the others are
+    after a layer, where each head of each layer looks from there, and what in
+    a second photograph is most similar, with trained weights or with random
+    ones. What the explorer is made of is fixed; what it shows can be set and
+    linked at any time. All of these count from 0.
 
     `asked_patches.asked_patches` makes the arguments.
 
     Args:
-        photographs: What is to be said of each, with its "name".
+        photographs: What the page says of each, with its "name".
         data: Bytes that the page loads when it needs them: "NAME", the file
             of a photograph; "KIND NAME", the maps and cosines there, of KIND
             "trained" and "drawn"; "KIND NAME SECOND", the cosines between
@@ -37,14 +37,14 @@ class AskPatch(Explorer):
         settings: For each button, the words on it, what it sets, and what the
             tour says of that.
         view: What to show at first: `photograph`; `query`, one of 64 patches
-            in 8 rows; `layer`; `head`; `drawn`, True for drawn weights;
-            `second`, another photograph, or "" for the head, enlarged. Else
-            the first photograph, what is asked there first, and the layer
-            after three quarters of the network.
+            in 8 rows; `layer`; `head`; `drawn`, True for random weights;
+            `second`, another photograph, or "" for the head, enlarged. The
+            default is the first photograph, the patch asked there first, and
+            the layer after three quarters of the network.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
-        ValueError: Other `data` than the photographs need; a view that does
+        ValueError: `data` that do not match the photographs; a view that does
             not exist.
     """
 

@@ -1,4 +1,4 @@
-"""One file of weights, loaded with one number of heads or another."""
+"""One weight file, loaded with one number of heads or another."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ class AssumedHeads(NetworkExplorer):
     """Tell the loader of a network how many heads it has, rightly or wrongly.
 
     The network runs in the page, with the same weights for every number of
-    heads, and reads all samples. What it is made of is fixed; what it shows
-    can be set and linked at any time.
+    heads, and reads all samples. What the explorer is made of is fixed; what
+    it shows can be set and linked at any time.
 
     `followed_digits.followed_digits` makes the first six arguments, best with
     ``all_images=True``.
@@ -24,8 +24,8 @@ class AssumedHeads(NetworkExplorer):
         weights: As for `NetworkExplorer`, and so are `layout`, `config`, which
             has the true number of heads, `samples`, `labels` and `answers`.
         view: What to show at first: `heads`, a number that divides the width
-            of the network, else half of the true one; `digit`, one of the
-            samples, from 0.
+            of the network, by default half of the true one; `digit`, one of
+            the samples, from 0.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

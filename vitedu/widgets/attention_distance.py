@@ -33,7 +33,7 @@ _ROW_TOLERANCE = 2e-3
 
 
 class AttentionDistance(Explorer):
-    """A dot per head by depth and distance, and the map of the head chosen.
+    """A dot per head by depth and distance, and the map of the chosen head.
 
     The arrays are fixed when the explorer is made; what it shows (`step`,
     `image`, `layer`, `head`, `row`, `column`, `query`, `dots`) can be set
@@ -41,19 +41,19 @@ class AttentionDistance(Explorer):
 
     Args:
         maps: Attention weights (step, image, layer, head, token, token); a
-            row sums to 1. Kept and sent in float16, to keep the page light:
-            all distances shown are those of the rounded weights.
+            row sums to 1. They are kept and sent in float16 to keep the page
+            light, so all distances shown are those of the rounded weights.
         images: Grey values in [0, 1], (image, height, width).
         patch_size: Side of a patch in pixels; it divides height and width.
         steps: Training steps of the maps, increasing; the first is drawn as
             the state before training.
-        image_names: A short name for each image; else its number.
+        image_names: A short name for each image; by default its number.
         num_prefix_tokens: Tokens in front of the patches. The first is the
             class token; no distance counts any of them.
         mean_distance: Distances in pixels over many images, (step, layer,
             head), which the dots then show first.
-        view: What to show at first, by the names above; else the last step
-            and the patch in the middle.
+        view: What to show at first, by the names above; by default the last
+            step and the patch in the middle.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

@@ -26,22 +26,22 @@ MAX_LENGTH = 4.0
 
 
 class AttentionPlane(Explorer):
-    """One query, a few keys and their values, all of them in the plane.
+    """One query, a few keys and their values, all in the plane.
 
     Args:
         key_points: Points in [-4, 4], (key, 2).
         value_points: Points in [-4, 4], (key, 2).
-        names: A word for each key and its value; numbers otherwise.
+        names: A word for each key and its value; by default numbers.
         asking: The word that the query belongs to, written beside its arrow.
         angle: Direction of the query in degrees, counter-clockwise.
-        length: Of the query.
+        length: Length of the query.
         playing: Whether the query turns by itself. A reader who asked for
             reduced motion gets a still picture first.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
-        ValueError: Points outside the plane that is drawn, or other numbers
-            of keys, of values and of names.
+        ValueError: Points outside the plane that is drawn, or different
+            numbers of keys, values and names.
     """
 
     files = "attention_plane"

@@ -13,28 +13,28 @@ NUM_PATCHES = 16
 
 
 class BagOfPatches(DrawingExplorer):
-    """Shuffle the patches of a digit, and see who can still read it.
+    """Shuffle the patches of a digit, and see which network can still read it.
 
     Two networks run in the page, which loads their weights when the reader
-    comes to the explorer. One has positions, the other none. Either reads the
-    digit in the order shown, and in 200 others.
+    comes to the explorer. One has positions, the other has none. Each reads
+    the digit in the order shown, and in 200 others.
 
     `followed_digits.digits_to_shuffle` makes the first five arguments. All of
-    them, and `kept`, are fixed; what it shows can be set and linked at any
-    time.
+    them, and `kept`, are fixed; what the explorer shows can be set and linked
+    at any time.
 
     Args:
-        weights: All numbers of both networks in a row, in half precision.
+        weights: All weights of both networks in a row, in half precision.
         networks: Of "with" and "without" positions, ``{"layout": ...,
             "config": ...}``, as `FollowDigit` takes them.
         samples: Images to start from, (image, 8, 8), with ink from 0 to 16.
         labels: Which digit each of them is.
-        bag_reads: What the network without positions reads in each.
+        bag_reads: What the network without positions takes each for.
         kept: Whether these are the networks in `book/data`, of which the
             tour speaks.
         view: What to show at first: `digit`, one of the samples, or -1 for
             `picture`, (8, 8) with ink from 0 to 16; `seed` of the shuffle, 0
-            for none; `swapped`, which of the shuffled patches comes to each
+            for none; `swapped`, which of the shuffled patches is moved to each
             place by hand, (16,); `positions`, which network reads.
 
     Raises:

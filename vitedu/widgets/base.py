@@ -24,7 +24,7 @@ class Explorer(anywidget.AnyWidget):
     sheets that have the names of these files.
 
     Raises:
-        TypeError: An argument that is no trait, or a missing array.
+        TypeError: An argument that is not a trait, or a missing array.
     """
 
     files: str
@@ -64,11 +64,11 @@ class Explorer(anywidget.AnyWidget):
         }
 
     def _offered(self) -> dict[str, dict[str, Any]]:
-        """Return what settings may be, where their traits would take more."""
+        """Return the values allowed for settings whose traits allow more."""
         return {}
 
     def _only_once(self, proposal: Any) -> Any:
-        """Pass a proposed value on, unless the explorer is made already."""
+        """Pass a proposed value on, unless the explorer already exists."""
         if self._made:
             raise ValueError(
                 f"{proposal['trait'].name} cannot change once the explorer "
@@ -142,7 +142,7 @@ class Flag(TraitType):
 
 
 class Choice(TraitType):
-    """One of a few words, synchronised with the page; the first is usual."""
+    """One of a few words, synchronised with the page, by default the first."""
 
     def __init__(self, *options: str) -> None:
         super().__init__(options[0])
@@ -229,7 +229,7 @@ def checked_words(name: str, words: Sequence[str]) -> list[str]:
     """Return words as a list.
 
     Raises:
-        TypeError: They are no sequence of strings.
+        TypeError: `words` is not a sequence of strings.
         ValueError: One of them is blank.
     """
     if isinstance(words, str) or not isinstance(words, Sequence):
@@ -251,7 +251,7 @@ def index_below(size: int, proposal: Any) -> int:
 
 
 def _facts(trait: TraitType, value: Any) -> dict[str, Any]:
-    """What the page has to know of a setting."""
+    """What the page has to know about a setting."""
     match trait:
         case Number() | Integer():
             kind = "number" if isinstance(trait, Number) else "integer"

@@ -1,4 +1,4 @@
-"""Writing a sentence token by token: what lives, what ends, what drops."""
+"""Writing a sentence token by token: what goes on, what ends, what drops."""
 
 from vitedu.widgets.base import Integer, Number
 from vitedu.widgets.translation import TranslationExplorer
@@ -13,13 +13,13 @@ class DecodingSteps(TranslationExplorer):
     Args:
         weights: As `page_weights.page_weights` returns it, like `layout` and
             `config`.
-        src_words: The words of the source vocabulary, without marks; the
-            Chinese digits and 十百千万 among them.
-        tgt_words: Those of the target vocabulary.
+        src_words: The words of the source vocabulary, without special tokens;
+            the Chinese digits and 十百千万 among them.
+        tgt_words: The words of the target vocabulary.
         view: What to show at first: `number`, `method` ("greedy", "beam" or
             "sample"), `beam_size` (1 to 5), `length_penalty` (0 to 2),
-            `temperature` (0.1 to 3) and `seed` of a draw, and `step`, counted
-            from 0; the last shows what has been found.
+            `temperature` (0.1 to 3) and `seed` of a sample, and `step`,
+            counted from 0; the last step shows what has been found.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

@@ -1,4 +1,4 @@
-"""Take the patches of a digit away, in the order of one map or another."""
+"""Delete the patches of a digit, in the order of one map or another."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ ORDERS = ("ink", "rollout", "gradient", "random")
 
 
 class DeletePatches(NetworkExplorer):
-    """A digit loses its patches, and the certainty of a network fades.
+    """A digit loses its patches, and a network becomes less confident.
 
     The network runs in the page. Four orders compete: the darkest patch
     first, the one that attention rollout ranks highest, the one to which the
-    answer reacts most, and a random one. What it is made of is fixed; what it
-    shows can be set and linked at any time.
+    answer reacts most, and a random one. What the explorer is made of is
+    fixed; what it shows can be set and linked at any time.
 
     `followed_digits.deleted_digits` makes the first seven arguments.
 
@@ -29,9 +29,8 @@ class DeletePatches(NetworkExplorer):
             patch, (image, 16), as `gradient_saliency` says.
         view: What to show at first: `digit`, one of the samples, from 0;
             `order`, one of `ORDERS`; `gone`, how many patches are deleted;
-            `seed` of the random order; `paint`, what stands where a patch
-            was: "white", which is empty paper, or "grey", the mean of the
-            image.
+            `seed` of the random order; `paint`, what replaces a deleted patch:
+            "white", which is empty paper, or "grey", the mean of the image.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

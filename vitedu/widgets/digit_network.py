@@ -1,4 +1,4 @@
-"""What the explorers share that read digits with Vision Transformers."""
+"""What explorers that read digits with Vision Transformers share."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ class DigitExplorer(Explorer):
     The page loads the weights when the reader comes to the explorer.
 
     Args:
-        weights: All numbers of the networks in a row, in half precision.
+        weights: All weights of the networks in a row, in half precision.
         samples: Images to start from, (image, 8, 8), with ink from 0 to 16.
         labels: Which digit each of them is.
         view: What to show at first: `digit`, one of the samples, from 0.
@@ -80,12 +80,12 @@ class NetworkExplorer(DigitExplorer):
     `followed_digits.followed_digits` makes the arguments.
 
     Args:
-        weights: All numbers of the network in a row, in half precision.
-        layout: Of each name in the network, ``[where it begins, *shape]``.
-        config: What else the page has to know.
+        weights: All weights of the network in a row, in half precision.
+        layout: For each name in the network, ``[where it begins, *shape]``.
+        config: Everything else that the page has to know.
         samples: Images to start from, (image, 8, 8), with ink from 0 to 16.
         labels: Which digit each of them is.
-        answers: What the network answers each of them, (image, 10).
+        answers: What the network answers for each of them, (image, 10).
         view: What to show at first.
 
     Raises:
@@ -124,7 +124,7 @@ class NetworkExplorer(DigitExplorer):
 
 
 class DrawingExplorer(DigitExplorer):
-    """One in which the reader may draw a digit, too.
+    """An explorer in which the reader may also draw a digit.
 
     Args:
         weights: As for `DigitExplorer`, and so are `samples` and `labels`.

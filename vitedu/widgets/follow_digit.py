@@ -34,27 +34,27 @@ _MOST = 64
 
 
 class FollowDigit(DrawingExplorer, NetworkExplorer):
-    """Draw a digit, and open every stage in which a network reads it.
+    """Draw a digit, and open every stage of the network that reads it.
 
     The network runs in the page, which loads its weights when the reader
-    comes to the explorer; the small form when the reader touches it. What it
-    is made of is fixed; what it shows can be set and linked at any time. All
-    of these count from 0.
+    comes to the explorer; the small form loads them when the reader touches
+    it. What the explorer is made of is fixed; what it shows can be set and
+    linked at any time. All of these count from 0.
 
     `followed_digits.followed_digits` makes the first six arguments.
 
     Args:
-        weights: All numbers of the network in a row, in half precision.
-        layout: Of each name in the network, ``[where it begins, *shape]``.
-        config: What else the page has to know.
+        weights: All weights of the network in a row, in half precision.
+        layout: For each name in the network, ``[where it begins, *shape]``.
+        config: Everything else that the page has to know.
         samples: Images to start from, (image, 8, 8), with ink from 0 to 16.
         labels: Which digit each of them is.
-        answers: What the network answers each of them, (image, 10).
+        answers: What the network answers for each of them, (image, 10).
         small: Whether to show only the drawing and the answers.
         view: What to show at first: `digit`, one of the samples, or -1 for
             `picture`, (8, 8) with ink from 0 to 16; `stage`, one of
-            `STAGES`; `block` and `head`; `row` and `column`, the number of
-            the stage that is computed in full (the last, where it has
+            `STAGES`; `block` and `head`; `row` and `column`, the number in the
+            stage that is computed in full (the last one, where the stage has
             fewer); `off`, what is switched off: "positions", "scale",
             "residuals", "block 2", "head 2 5" (head 5 of block 2).
 

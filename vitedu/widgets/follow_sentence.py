@@ -48,16 +48,16 @@ class FollowSentence(TranslationExplorer):
     Args:
         weights: As `page_weights.page_weights` returns it, like `layout` and
             `config`.
-        src_words: The words of the source vocabulary, without marks; the
-            Chinese digits and 十百千万 among them.
-        tgt_words: Those of the target vocabulary.
+        src_words: The words of the source vocabulary, without special tokens;
+            the Chinese digits and 十百千万 among them.
+        tgt_words: The words of the target vocabulary.
         view: What to show at first: `number`; `method` ("greedy", "beam" or
             "sample"), with `beam_size` (1 to 4), `temperature` (0.1 to 3)
-            and `seed` of a draw; `begins`, words that the sentence is made
-            to begin with, where "end" is its end; `step`, the word that is
-            being written; `attention` ("cross", "encoder" or "decoder"),
-            `layer` and `head`; `stage`, one of `STAGES`; `row` (-1 is the
-            last) and `column`, the number of the stage that is worked out.
+            and `seed` of a sample; `begins`, words that the sentence is made
+            to begin with, where "end" ends it; `step`, the word that is being
+            written; `attention` ("cross", "encoder" or "decoder"), `layer` and
+            `head`; `stage`, one of `STAGES`; `row` (-1 is the last) and
+            `column`, the number in the stage that is worked out.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

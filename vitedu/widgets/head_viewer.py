@@ -26,7 +26,7 @@ _ROW_TOLERANCE = 4e-3
 
 
 class HeadViewer(Explorer):
-    """Lines from a token to the tokens it looks at, one colour a head.
+    """Lines from a token to the tokens it looks at, one colour per head.
 
     The arrays are fixed when the explorer is made; what it shows (`layer`,
     `query`, `heads`) can be set and linked at any time. All of these count
@@ -35,13 +35,13 @@ class HeadViewer(Explorer):
     Args:
         weights: Attention weights (head, query, key) or (layer, head, query,
             key); a row sums to 1. Up to 8 heads and 24 tokens.
-        tokens: A word for each key; in self-attention each is a query too.
+        tokens: A word for each key; in self-attention each is also a query.
         targets: A word for each query, where queries and keys come from two
             sequences, as in cross-attention.
-        view: What to show at first, by the names above; else the first
+        view: What to show at first, by the names above; by default the first
             layer, the token in the middle and the first four heads.
 
-    `of_letters` makes one in which the reader types the tokens.
+    `of_letters` makes an explorer in which the reader types the tokens.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
@@ -94,16 +94,16 @@ class HeadViewer(Explorer):
         words: dict[str, str],
         **view: Any,
     ) -> "HeadViewer":
-        """Make one whose tokens are the letters of a word one may type.
+        """Make one whose tokens are the letters of a word the reader types.
 
-        The page computes the weights of one layer: the query of a token is
-        the sum of a part for its letter and a part for its place, its key
-        too, and the scores are scaled by the root of head_dim.
+        The page computes the weights of one layer: the query of a token is the
+        sum of a part for its letter and a part for its position, its key
+        likewise, and the scores are scaled by the root of head_dim.
 
         Args:
             letters: All letters, each once.
             asking: Parts of queries (head, part, head_dim); the parts are
-                those of the letters, then those of the places.
+                those of the letters, then those of the positions.
             offering: Parts of keys, likewise.
             words: Words on buttons, by the names of the buttons; the first
                 is shown at first.
@@ -111,8 +111,8 @@ class HeadViewer(Explorer):
 
         Raises:
             TypeError: An argument of the wrong type.
-            ValueError: A word that has another letter, or does not fit the
-                places; arrays that do not fit the letters.
+            ValueError: A word that has an unknown letter, or does not fit the
+                positions; arrays that do not fit the letters.
         """
         asking, offering = (np.asarray(part) for part in (asking, offering))
         if not words:

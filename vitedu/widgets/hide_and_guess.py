@@ -25,21 +25,22 @@ class HideAndGuess(Explorer):
     """Hide patches of a picture, and see what a network puts there.
 
     A masked autoencoder runs in the page, which loads its weights when the
-    reader comes to the explorer. It sees the patches that are not hidden, and
-    guesses the others at every change.
+    reader comes to the explorer. It sees the visible patches, and predicts the
+    others at every change.
 
     `hidden_patches.pictures_to_hide` makes the first five arguments. They are
-    fixed; what it shows can be set and linked at any time.
+    fixed; what the explorer shows can be set and linked at any time.
 
     Args:
-        weights: All numbers of the network in a row, in half precision.
-        layout: Of each name in the network, ``[where it begins, *shape]``.
-        config: What else the page has to know.
+        weights: All weights of the network in a row, in half precision.
+        layout: For each name in the network, ``[where it begins, *shape]``.
+        config: Everything else that the page has to know.
         samples: Pictures to choose from, (image, 28, 28), from 0 to 255.
         names: What each of them shows.
         view: What to show at first: `picture`, one of the samples, from 0;
-            `hidden`, which of its 49 patches are, row by row, (49,) of True
-            and False; `seed`, in whose order patches are hidden at random.
+            `hidden`, which of its 49 patches are hidden, row by row, (49,) of
+            True and False; `seed` of the random order in which patches are
+            hidden.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

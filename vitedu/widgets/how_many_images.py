@@ -1,4 +1,4 @@
-"""How many training images a ViT needs, beside a CNN, as it was measured."""
+"""How many training images a ViT needs, compared with a CNN, as measured."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,12 +23,12 @@ _FIXED = (
 class HowManyImages(Explorer):
     """Two curves of accuracy, read upwards and across.
 
-    One chooses a number of training images that was measured, and sees what
-    each network reaches with it, from the worst to the best seed, and how
-    many images the ViT would need for as much. Only what was measured can be
-    chosen; between two sizes the curve is a straight line over the logarithm
-    of the size. What the explorer is made of is fixed; what it shows can be
-    set and linked at any time.
+    The reader chooses a number of training images that was measured, and sees
+    what accuracy each network reaches with it, from the worst to the best
+    seed, and how many images the ViT would need for the same accuracy. Only
+    what was measured can be chosen; between two sizes the curve is a straight
+    line in the logarithm of the size. What the explorer is made of is fixed;
+    what it shows can be set and linked at any time.
 
     Args:
         sizes: Numbers of training images, at least two, rising: (size,).
@@ -37,12 +37,12 @@ class HowManyImages(Explorer):
         remedies: Accuracies in percent of a ViT that gets help, a row for
             each kind of help, (remedy, seed).
         remedy_names: A name for each row of `remedies`.
-        remedy_images: The one of `sizes` with which they were measured.
-        num_images: The one of `sizes` to look at first; `remedy_images`, if
+        remedy_images: The entry of `sizes` with which they were measured.
+        num_images: The entry of `sizes` to look at first; `remedy_images`, if
             none is given.
         remedy: The remedy of the ViT to look at first, one of `remedy_names`
             or "none". It was measured with `remedy_images` only; with any
-            other number the page shows the ViT without.
+            other number the page shows the ViT without it.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

@@ -1,4 +1,4 @@
-"""Masks by hand: who sees whom, and what goes wrong with one detail wrong."""
+"""Masks by hand: who sees whom, and what one wrong detail breaks."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -52,16 +52,16 @@ class MaskEditor(Explorer):
     tokens there are is fixed. The indices count from 0.
 
     Args:
-        scores: What each query scores for each key, in [-5, 5], (query, key);
+        scores: The score of each query for each key, in [-5, 5], (query, key);
             from 2 to 8 of each.
-        tokens: A word for each token, which stands at the rows and the
-            columns. "<pad>" is what the padding mask hides.
-        mask: Boolean, True = may attend, (query, key); else causal, without
-            the padding.
+        tokens: A word for each token, which labels its row and its column.
+            "<pad>" is what the padding mask hides.
+        mask: Boolean, True = may attend, (query, key); by default causal,
+            without the padding.
         view: What to show at first, by the names above. `method` is one of
             `METHODS`, `fill_value` of `FILL_VALUES`, `convention` (how the
             mask is written) of `CONVENTIONS`. `handed_over` gives the mask,
-            as it is written, to an attention that reads it another way.
+            as it is written, to an attention layer that reads it another way.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

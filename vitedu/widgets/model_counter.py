@@ -18,8 +18,8 @@ class ModelCounter(Explorer):
     `training_state_bytes` and `activation_bytes` count for a model of these
     sizes with a class token, learned positions, biases everywhere, three
     colours, no dropout and numbers of four bytes. Every size can be set and
-    linked at any time. On the way from one model to another two sizes may
-    not fit; the page then says so, and counts nothing.
+    linked at any time. On the way from one model to another two sizes may not
+    fit; the page then says so, and counts nothing.
 
     Args:
         sizes: `d_model`, up to 16,384; `num_layers` and `num_heads`, up to

@@ -1,8 +1,8 @@
 """Join the modules of an explorer into the one that a page loads.
 
-The files are ES modules, as Node and the linter read them. A page gets one
-text, because modules that import others do not load from disk. A file may
-import names from other files, or all of a JSON file:
+The files are ES modules, as Node and the linter read them. A page gets a
+single text, because modules that import others do not load from disk. A file
+may import names from other files, or all of a JSON file:
 
     import { tidy } from "./core/texts.js";
     import WORDS from "./NAME.words.json" with { type: "json" };
@@ -38,14 +38,14 @@ _INDENT = re.compile(r"^ +", re.MULTILINE)
 def joined(entry: str) -> str:
     """Return a module that imports nothing and does what `entry` does.
 
-    Functions that nobody asks for are left out.
+    Functions that nothing uses are left out.
 
     Args:
         entry: Name of a file in this folder.
 
     Raises:
-        ValueError: A file imports itself by a detour, imports what another
-            does not export, or imports or exports in another way.
+        ValueError: A file imports itself indirectly, imports what another does
+            not export, or imports or exports in an unsupported way.
     """
     *others, last = order(entry)
     asked: dict[str, set[str]] = defaultdict(set)
@@ -99,7 +99,7 @@ def _text(name: str) -> str:
 
 @cache
 def _imports(name: str) -> list[tuple[str, list[str]]]:
-    """Return from which files a file takes which names."""
+    """Return which names a file imports, and from which files."""
     if not name.endswith(".js"):
         return []
     return [
@@ -109,7 +109,7 @@ def _imports(name: str) -> list[tuple[str, list[str]]]:
 
 
 def _path(name: str, found: re.Match[str]) -> str:
-    """Return what a file imports, as seen from the folder of all."""
+    """Return what a file imports, relative to the folder of all files."""
     return posixpath.normpath(
         posixpath.join(posixpath.dirname(name), found["file"])
     )
@@ -128,7 +128,7 @@ def _as_constant(name: str, asked: set[str]) -> str:
 
 
 def _body(name: str, asked: set[str]) -> str:
-    """Return what a file does, without the functions that nobody calls."""
+    """Return what a file does, without the functions that nothing calls."""
     pieces, called, before = _pieces(name), {*asked, ""}, 0
     while len(called) > before:
         before = len(called)
@@ -137,7 +137,7 @@ def _body(name: str, asked: set[str]) -> str:
 
 
 class _Piece(NamedTuple):
-    """A function at the top of a file; or what is between, without a name."""
+    """A top-level function; or what is between two, without a name."""
 
     name: str
     text: str

@@ -33,13 +33,13 @@ class NormAxes(Explorer):
     Args:
         batch: Numbers (sample, token, feature), from (2, 2, 2) up to
             (4, 6, 8), within [-1e6, 1e6].
-        view: What to show at first, by the names above; else LayerNorm, the
-            cell in the middle of the first sample, and a change of half the
-            largest one. The largest change is the range of the batch.
+        view: What to show at first, by the names above; by default LayerNorm,
+            the cell in the middle of the first sample, and a change of half
+            the largest one. The largest change is the range of the batch.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
-        ValueError: A batch of another size, or a cell outside of it.
+        ValueError: A batch of the wrong size, or a cell outside it.
     """
 
     files = "norm_axes"

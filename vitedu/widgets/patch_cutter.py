@@ -26,25 +26,25 @@ class PatchCutter(Explorer):
     The image and the sizes on offer are fixed when the explorer is made;
     what it shows (`patch_size`, `order`, `cut`, `patch`, `place`) can be set
     and linked at any time. All of these count from 0. Where a size does not
-    divide the image, the border that is left over is shown.
+    divide the image, the leftover border is shown.
 
     Args:
         image: Red, green and blue from 0 to 255, (height, width, 3) in
-            uint8; at most 256 pixels a side. It travels with the page, at
-            three bytes a pixel.
-        patch_size: Side of a patch in pixels; else 16, or the middle one of
-            `patch_sizes`.
+            uint8; at most 256 pixels per side. It is sent with the page, at
+            three bytes per pixel.
+        patch_size: Side of a patch in pixels; by default 16, or the middle one
+            of `patch_sizes`.
         patch_sizes: Sides on offer, increasing; each cuts the image into at
-            most 1024 patches. Else those of `SIZES` that fit.
+            most 1024 patches. The default is those of `SIZES` that fit.
         view: What else to show at first, by the names above: `order` of the
             numbers of a patch, "c p1 p2" or "p1 p2 c"; `cut`, "patches",
             "swapped", with p1 and rows, p2 and columns exchanged, or
-            "reshape", which is memory in equal pieces; `patch`, the middle
-            one otherwise; `place`, that of a number in its row.
+            "reshape", which cuts the memory into equal pieces; `patch`, by
+            default the middle one; `place`, the place of a number in its row.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
-        ValueError: An image of another size, sizes that do not fit it, or a
+        ValueError: An image of the wrong size, sizes that do not fit it, or a
             view that does not exist.
     """
 

@@ -1,4 +1,4 @@
-"""Positions as sines and cosines, and what they say about offsets."""
+"""Positions as sines and cosines, and what they show about offsets."""
 
 from typing import Any
 
@@ -15,9 +15,10 @@ class PositionalEncoding(Explorer):
 
     Args:
         d_model: Width of an encoding; even, in [4, 128].
-        base: Of the wavelengths, in [10, 100,000].
+        base: Base of the wavelengths, in [10, 100,000].
         length: Number of positions in the table, in [10, 200]. When it
-            shrinks, `position` and `other` move to the last that is left.
+            shrinks, `position` and `other` move to the last position that
+            remains.
         position: The position called p, below `length`.
         other: The position called q, below `length`.
         formula: "paper" takes the frequency base ** -(2i / d_model) for both

@@ -6,7 +6,7 @@ MOST_TOKENS = 64
 
 
 class Reach(Explorer):
-    """Four kinds of layers, and which tokens an output of theirs depends on.
+    """Four kinds of layers, and the tokens on which their outputs depend.
 
     Windows end at the token itself, and a recurrent layer reads from the
     first token to the last.
@@ -24,7 +24,7 @@ class Reach(Explorer):
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
-        ValueError: A number outside its range, or a kind that is none.
+        ValueError: A number outside its range, or an unknown kind.
     """
 
     files = "reach"

@@ -1,4 +1,4 @@
-"""A small encoder that is trained in the page to say letters in reverse."""
+"""A small encoder that is trained in the page to reverse letters."""
 
 from typing import Any
 
@@ -12,22 +12,22 @@ HEADS = (1, 2, 4)
 class ReverseTrainer(Explorer):
     """An encoder of one block learns to reverse ten letters, in the browser.
 
-    It reads ten letters of eight, and at each place it says the letter at the
-    mirrored place. The page computes all of it: initial weights, forward and
-    backward pass, Adam. A change of any setting starts a new run; the same
-    settings always give the same run.
+    It reads ten letters out of eight kinds, and at each position it predicts
+    the letter at the mirrored position. The page computes all of it: initial
+    weights, forward and backward pass, Adam. A change of any setting starts a
+    new run; the same settings always give the same run.
 
     The network is a pre-norm `EncoderBlock` (d_model 32, d_ff 64, ReLU)
-    between an embedding and a `LayerNorm` with a linear layer: 9,128 weights.
-    It sees a batch of 16 new sequences a step, 2,000 steps at most. Adam has
-    a linear warm-up of 50 steps.
+    between an embedding and a `LayerNorm` with a linear layer: 9,128
+    parameters. It sees a batch of 16 new sequences per step, for at most 2,000
+    steps. Adam has a linear warm-up of 50 steps.
 
     Args:
-        positions: Whether sinusoids of the places are added to the letters.
+        positions: Whether sinusoids of the positions are added to the letters.
         scaled: Whether scores are divided by the square root of head_dim.
-        num_heads: Heads of the attention: 1, 2 or 4.
+        num_heads: Attention heads: 1, 2 or 4.
         learning_rate: After the warm-up, in [1e-4, 0.1].
-        seed: Of weights and sequences, in [0, 2**32 - 1].
+        seed: Seed of weights and sequences, in [0, 2**32 - 1].
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

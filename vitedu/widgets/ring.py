@@ -22,7 +22,7 @@ GRADIENTS = (
 
 
 class Ring(Explorer):
-    """Processes sum their gradients, in a ring and by way of one of them.
+    """Processes sum their gradients, in a ring and through one of them.
 
     Each cuts its gradient into as many chunks as there are processes; here a
     chunk is one number.
@@ -30,14 +30,14 @@ class Ring(Explorer):
     Args:
         gradients: Whole numbers from -99 to 99, (8, 8): a row for each
             process, of which the first `num_processes` numbers are used.
-            Fixed once the explorer is made.
+            They are fixed once the explorer is made.
         num_processes: How many there are.
-        step: Rounds that are over, of 2 (num_processes - 1); the last, if
+        step: Completed rounds, out of 2 (num_processes - 1); the last, if
             there are fewer.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.
-        ValueError: A number outside its range, or another shape.
+        ValueError: A number outside its range, or a wrong shape.
     """
 
     files = "ring"

@@ -1,16 +1,16 @@
-"""Rotary positions: a query and a key, turned pair by pair."""
+"""Rotary positions: a query and a key, rotated pair by pair."""
 
 from vitedu.widgets.base import Choice, Explorer, Integer, Number
 
 
 class RotaryPairs(Explorer):
-    """Eight pairs of a query and of a key, each turned at its own speed.
+    """Eight pairs of a query and of a key, each rotated at its own speed.
 
     Args:
-        key: The place of the key, in [0, 200].
-        distance: How many places later the query stands, in [0, 64].
-        base: Of the speeds: pair i turns base ** (-i / 8) radians a place;
-            in [10, 1,000,000].
+        key: The position of the key, in [0, 200].
+        distance: How many positions later the query is, in [0, 64].
+        base: Base of the speeds: pair i rotates by base ** (-i / 8) radians
+            per position; in [10, 1,000,000].
         content: "the same" for query and key, or "drawn" at random.
 
     Source: Su et al. 2021, section 3.2.

@@ -15,9 +15,9 @@ class SoftmaxScaling(Explorer):
         num_keys: Keys that a query attends to, in [2, 256].
         scale: The factor on the scores, one of `SCALES`; "1/sqrt(d_model)"
             takes d_model = 12 * head_dim.
-        temperature: With the scale "temperature" scores are divided by this
+        temperature: With the scale "temperature", scores are divided by this
             number, in [0.25, 64].
-        seed: Of the draw of queries, keys and values.
+        seed: Seed of the random queries, keys and values.
     """
 
     files = "softmax_scaling"

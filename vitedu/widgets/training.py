@@ -21,11 +21,11 @@ _LARGEST = {"images": MOST_INK, "labels": 9, "answers": 9}
 
 
 class Training(Explorer):
-    """All test digits after each epoch; those fade that are read right.
+    """All test digits after each epoch; correctly classified ones fade.
 
-    The page computes nothing but counts: the answers are those that networks
-    gave while they were trained. What it is made of is fixed; what it shows
-    can be set and linked at any time.
+    The page computes only counts: the answers are those that networks gave
+    while they were trained. What the explorer is made of is fixed; what it
+    shows can be set and linked at any time.
 
     Args:
         images: Test digits, (image, 8, 8), with ink from 0 to 16.

@@ -1,4 +1,4 @@
-"""What the explorers share that run a trained translator of numerals."""
+"""What explorers that run a trained translator of numerals share."""
 
 from collections.abc import Sequence
 from math import prod
@@ -31,12 +31,12 @@ class TranslationExplorer(Explorer):
     Args:
         weights: As `page_weights.page_weights` returns it, like `layout` and
             `config`.
-        src_words: The words of the source vocabulary, without marks; the
-            Chinese digits and 十百千万 among them.
-        tgt_words: Those of the target vocabulary.
+        src_words: The words of the source vocabulary, without special tokens;
+            the Chinese digits and 十百千万 among them.
+        tgt_words: The words of the target vocabulary.
         view: What to show at first: `number`; `method`, "greedy", "beam" or
             "sample", with the `temperature` (0.1 to 3) and the `seed` of a
-            draw.
+            sample.
 
     Raises:
         TypeError: An argument of the wrong type, or one that is unknown.

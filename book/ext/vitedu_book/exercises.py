@@ -253,7 +253,7 @@ def form(exercise: "Exercise", say: "Say" = str) -> str:
     return (
         f'<form class="{FORM}" aria-label="Exercise {exercise.number}" '
         f'data-number="{exercise.number}" data-facts="{text}" hidden>'
-        f'{fields} <button>Check</button>'
+        f"{fields} <button>Check</button>"
         '<p role="status"></p></form>'
     )
 
