@@ -510,4 +510,4 @@ def test_it_explains_itself(capsys, monkeypatch):
     assert error.value.code == 0
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "python -m vitedu.train" in text
-    assert "Samples a step, over all processes." in text
+    assert "Samples per step, over all processes." in text

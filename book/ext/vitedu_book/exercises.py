@@ -127,8 +127,9 @@ def setup(app: Sphinx) -> None:
 
 def depend(app: Sphinx, doctree: nodes.document) -> None:
     """Write a chapter again when its attempts have changed."""
-    if chapter := _CHAPTER.match(app.env.docname):
-        app.env.note_dependency(str(_file(app, chapter[1])))
+    chapter = _CHAPTER.match(app.env.docname)
+    if chapter and (file := _file(app, chapter[1])).exists():
+        app.env.note_dependency(str(file))
 
 
 def _file(app: Sphinx, chapter: str) -> Path:
