@@ -98,9 +98,9 @@ def parts_of(app: Sphinx) -> list[Part]:
     ]
 
 
-def deeper_last(contents: str) -> str:
+def deeper_last(contents: object) -> str:
     """Return the contents of a page with its deeper sections at the end."""
-    page = BeautifulSoup(contents, "html.parser")
+    page = BeautifulSoup(str(contents), "html.parser")
     deeper = page.select('li:has(> a[href^="#deeper-"])')
     if deeper:
         last = page.new_tag("ul", attrs={"class": "deeper"})
