@@ -118,6 +118,12 @@ def settle(page: Page) -> None:
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
 
 
+def ready(page: Page) -> Locator:
+    """Wait like `settle`, and return the first explorer of a page."""
+    settle(page)
+    return explorer_of(page)
+
+
 def choose_setting(page: Page, name: str) -> None:
     """Press a named setting; it is then the one that holds."""
     button = page.get_by_role("button", name=name, exact=True)

@@ -9,11 +9,11 @@ from explorers import ask_patch as make
 from mounted import (
     choose_setting,
     expect_published,
-    explorer_of,
     published,
+    ready,
 )
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 SCALE = 4
 GLOW = np.array(
@@ -76,12 +76,6 @@ def expect_lit(page: Page, name: str, expected: np.ndarray) -> None:
     off = np.abs(canvas(page, name) - expected)
     assert off.mean() < 2
     assert np.quantile(off, 0.99) < 8
-
-
-def ready(page: Page) -> Locator:
-    explorer = explorer_of(page)
-    expect(explorer).to_have_attribute("aria-busy", "false")
-    return explorer
 
 
 def outline_of(page: Page, name: str) -> float:

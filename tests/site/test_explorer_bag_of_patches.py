@@ -7,16 +7,10 @@ import numpy as np
 import torch
 from explorers import bag_of_patches as make
 from explorers import shuffled
-from mounted import expect_published, explorer_of, published
-from playwright.sync_api import Locator, Page, expect
+from mounted import expect_published, explorer_of, published, ready
+from playwright.sync_api import Page, expect
 
 from vitedu.patches import patchify, unpatchify
-
-
-def ready(page: Page) -> Locator:
-    explorer = explorer_of(page)
-    expect(explorer).to_have_attribute("aria-busy", "false")
-    return explorer
 
 
 def drawn_in(page: Page) -> np.ndarray:

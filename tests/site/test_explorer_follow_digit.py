@@ -16,6 +16,7 @@ from mounted import (
     explorer_of,
     overflow,
     published,
+    ready,
 )
 from playwright.sync_api import Locator, Page, expect
 
@@ -46,12 +47,6 @@ def lens_of(ink: np.ndarray) -> list[np.ndarray]:
     image = (image - DATA.mean) / DATA.std
     layers = [model.embed(image), *model.layer_features(image)]
     return [model.head(model.norm(x[0])).softmax(-1).numpy() for x in layers]
-
-
-def ready(page: Page) -> Locator:
-    explorer = explorer_of(page)
-    expect(explorer).to_have_attribute("aria-busy", "false")
-    return explorer
 
 
 def press(page: Page, name: str) -> None:

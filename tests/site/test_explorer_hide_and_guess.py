@@ -7,20 +7,13 @@ from explorers import hiding
 from mounted import (
     explorer_of,
     published,
-    settle,
+    ready,
 )
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 NOTHING = np.zeros(49, bool)
 READ_CANVAS = """canvas => Array.from(
   canvas.getContext("2d").getImageData(0, 0, 28, 28).data)"""
-
-
-def ready(page: Page) -> Locator:
-    explorer = explorer_of(page)
-    expect(explorer).to_have_attribute("aria-busy", "false")
-    settle(page)
-    return explorer
 
 
 def hidden_in(page: Page) -> np.ndarray:
