@@ -190,3 +190,8 @@ def test_teachers_get_all_of_it_in_chinese(name):
     for text in texts + guide["discuss"]:
         assert text not in prose(edition)
     assert 'notebook.set_up(language="zh")' in "\n".join(code(edition))
+    for one, other in zip(code(english), code(edition), strict=True):
+        other = other.replace('set_up(language="zh")', "set_up()")
+        assert ast.dump(ast.parse(other)) == ast.dump(ast.parse(one))
+    comments = re.findall(r"(?<=# ).*", "\n".join(code(edition)))
+    assert sum(map(bool, map(IN_CHINESE.search, comments))) > 3

@@ -101,6 +101,8 @@ def test_a_page_in_chinese_is_whole_and_keeps_what_is_no_word(edition, name):
             sorted(re.findall(pattern, text, re.MULTILINE))
             for text in (other, english)
         )
+        if what == "addresses":  # Chinese readers may get some of their own
+            found = [address for address in found if address in wanted]
         assert found == wanted, what
     assert len(site_in.headings(other)) == len(site_in.headings(english))
 
@@ -231,17 +233,20 @@ def test_each_heading_of_the_book_has_one_translation(edition):
 
 def test_terms_are_those_of_the_glossary():
     text = (ROOT / "book/zh/pages/glossary.md").read_text(encoding="utf-8")
-    known, heads = {}, []
+    known, heads, entries = {}, [], []
     for line in text.splitlines():
-        said = re.match(r'\s+<span lang="zh-Hans">([^<]*)</span>', line)
-        if said:
-            words = [w for w in re.split(r"[,，;；]\s*|\s+", said[1]) if w]
+        if "<span" in line:
+            said = re.sub("<[^>]*>", "", line.partition(" · ")[0])
+            words = [w for w in re.split(r"[,，;；()（）\s]+", said) if w]
             known |= {head.lower(): words for head in heads}
+            entries.append(set(heads))
             heads = []
         elif re.match(r"[A-Za-z]", line):
             heads.append(line.strip())
         elif line.startswith("```"):
             heads = []
+    indexed = set(re.findall(r"\{term\}`(?:[^`<]* <)?([^`<>]*)>?`", text))
+    assert [heads for heads in entries if not heads & indexed] == []
     used = {
         (other.partition("（")[0].strip(), term.lower())
         for path in ROOT.glob("book/zh/**/*.md")
@@ -256,10 +261,7 @@ def test_terms_are_those_of_the_glossary():
         if other.lower() != term
         and not any(w in other or other in w for w in known.get(term, ()))
     }
-    assert wrong <= {
-        ("logits", "logit"),
-        ("Xavier 初始化", "xavier initialisation"),
-    }
+    assert wrong == set()
 
 
 def test_what_is_up_to_date_is_not_built_again(tmp_path, monkeypatch, capsys):

@@ -29,6 +29,7 @@ from vitedu_book.teaching import NUMBERED
 from tools.folders import anew
 from tools.translated import (
     ENGLISH,
+    comments_in,
     guide_to,
     saying,
     target,
@@ -230,9 +231,10 @@ def speaking(notebook: NotebookNode, name: str, language: str) -> NotebookNode:
     if language in ENGLISH:
         return notebook
     edition = translated(notebook, translation_of(name, language))
+    say = saying(language)
     for cell in edition.cells:
         if cell.cell_type == "code":
-            cell.source = cell.source.replace(
+            cell.source = comments_in(cell.source, say).replace(
                 "notebook.set_up()", f'notebook.set_up(language="{language}")'
             )
     return edition

@@ -38,7 +38,7 @@ from vitedu_book.teaching import slug
 from tools.executed import open_cache
 from tools.folders import anew
 from tools.shrink import shrink
-from tools.translated import read, remarks, translated
+from tools.translated import comments_in, read, remarks, translated
 from vitedu.atomic_files import write_whole
 from vitedu.book.outputs import Say, lines_in, shown_in
 from vitedu.book.phrases import Phrases
@@ -199,6 +199,9 @@ def chapter_in(edition: Edition, path: Path) -> NotebookNode | None:
             edition.learn(before.source, after.source)
     with edition.saying(f"chapters/{path.stem}.ipynb") as say:
         outputs_in(edition, other, say)
+        for cell in other.cells:
+            if cell.cell_type == "code":
+                cell.source = comments_in(cell.source, say)
     return other
 
 

@@ -18,8 +18,10 @@ changed, then run the program with `--still`.
 import argparse
 import copy
 import hashlib
+import io
 import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -39,6 +41,8 @@ ROOT = Path(__file__).parent.parent
 LANGUAGES = (*NAMES,)
 ENGLISH = ("", "en")
 CELL = re.compile(r"^<!-- ([\w:-]+) ([0-9a-f]{8}) -->\n", re.MULTILINE)
+# A comment that only gives shapes: "(batch, token), (d_model,)".
+SHAPE = re.compile(r"(\(([\w.*+-]+,? ?)+\)(, )?)+")
 # The times of a chapter, as its first cell has them in Chinese.
 _TIMES = re.compile(r"^\*\d+ 分钟\*.*?运行 \d+ 秒", re.MULTILINE)
 _NUMBERS = re.compile(
@@ -142,6 +146,38 @@ def translated(notebook: NotebookNode, path: Path) -> NotebookNode:
         if f"{cell.id}:alt" in cells:
             cell.metadata.mystnb.image.alt = cells[f"{cell.id}:alt"][1]
     return edition
+
+
+def comments_in(code: str, say: Say) -> str:
+    """Return Python with its comments in another language.
+
+    A comment of several lines is one phrase; its translation says where its
+    lines end. Shapes such as `(batch, token)` stay.
+    """
+    lines = code.split("\n")
+    blocks: list[tuple[int, int, list[str]]] = []  # row, column, words
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type != tokenize.COMMENT or not token.string.startswith("# "):
+            continue
+        row, column = token.start[0] - 1, token.start[1]
+        alone = not lines[row][:column].strip()
+        words = token.string.removeprefix("# ")
+        if alone and blocks and blocks[-1][:2] == (row - 1, column):
+            before = blocks.pop()[2]
+            blocks.append((row, column, [*before, words]))
+        else:
+            blocks.append((row, column, [words]))
+    for last, column, words in reversed(blocks):
+        first = last - len(words) + 1
+        text = " ".join(words)
+        said = text if SHAPE.fullmatch(text) else say(text)
+        if said != text:
+            start = lines[first][:column]
+            rest = f"\n{' ' * column}# "
+            lines[first : last + 1] = [
+                f"{start}# {said.replace(chr(10), rest)}"
+            ]
+    return "\n".join(lines)
 
 
 def _timed(text: str, english: str) -> str:

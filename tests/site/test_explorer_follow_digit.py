@@ -190,6 +190,9 @@ def test_a_number_is_chosen_in_its_matrix(show):
     expect(page.locator(".of-stage")).to_contain_text(
         "query of patch 7, key of patch 4"
     )
+    for key in ["ArrowDown", *5 * ["ArrowLeft"]]:
+        page.keyboard.press(key)
+    expect_published(explorer, row=8, column=0)
 
 
 @each_look

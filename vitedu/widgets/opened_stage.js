@@ -1,8 +1,8 @@
 // A stage of a network that is open: a strip of steps leads to it, its numbers
 // are squares, and one of them is worked out.
 
-import { choosable, inLine, markChosen } from "./core/choosing.js";
-import { noted, panel, range, titled } from "./core/controls.js";
+import { choosable, inGrid, inLine, markChosen } from "./core/choosing.js";
+import { noted, panel, titled } from "./core/controls.js";
 import { draft, html, renew, write } from "./core/dom.js";
 import { hundredths } from "./core/drawing.js";
 import { sentence, tidy } from "./core/texts.js";
@@ -130,32 +130,38 @@ export function stepStrip(label, steps, pick) {
 export function stagePanel(choose) {
   const title = titled("");
   const text = noted("");
-  const grid = html("div", { class: "numbers", onclick: (event) => {
-    const box = grid.getBoundingClientRect();
-    choose({
-      row: Math.floor((event.clientY - box.y) / box.height * shown.rows),
-      column: Math.floor((event.clientX - box.x) / box.width * shown.columns),
-    });
-  } });
+  const grid = html("div", {
+    class: "numbers", role: "application", tabindex: "0",
+    "aria-label": STAGE.opened.label,
+    onclick: (event) => {
+      const box = grid.getBoundingClientRect();
+      choose({
+        row: Math.floor((event.clientY - box.y) / box.height * shown.rows),
+        column: Math.floor((event.clientX - box.x) / box.width * shown.columns),
+      });
+    },
+    onkeydown: (event) => {
+      const { rows, columns, row, column } = shown;
+      const to = inGrid(rows, columns)(row * columns + column, event.key);
+      if (to === undefined) return;
+      event.preventDefault();
+      choose({ row: Math.floor(to / columns), column: to % columns });
+    },
+  });
   const formula = html("p", { class: "formula" });
   const place = html("p", { class: "vitedu-panel-note" });
   const worked = html("p", { class: "worked" });
   const code = html("code");
   const source = html("span", { class: "vitedu-panel-note" });
   const list = html("p", { class: "listed" });
-  let shown = { rows: 1, columns: 1 };
-  let nameOf = [String, String];
-  const sliders = ["row", "column"].map((name, axis) => range({
-    label: STAGE.opened.axes[axis], min: 1, max: 2, value: 1,
-    format: (at) => nameOf[axis](at - 1),
-    onInput: (at) => choose({ [name]: at - 1 }),
-  }));
+  let shown = { rows: 1, columns: 1, row: 0, column: 0 };
   const details = html("details", {}, html("summary", { text: STAGE.opened.all }),
     list);
   const root = panel("of-stage", title, text,
     html("div", { class: "opened" },
-      html("div", { class: "numbers-place" }, grid),
-      ...sliders.map((slider) => slider.root),
+      html("div", {},
+        html("div", { class: "numbers-place" }, grid),
+        noted(STAGE.opened.how)),
       html("div", {}, formula, place, worked,
         html("p", { class: "code-line" }, code, source), details)));
 
@@ -164,8 +170,7 @@ export function stagePanel(choose) {
   function update({
     matrix, row, column, value, made, words, of, hue, names, file, line,
   }) {
-    shown = matrix;
-    nameOf = names;
+    shown = { ...matrix, row, column };
     write(title, `${words.title}: ${sentence(STAGE.opened.shape, matrix)}${of}`);
     write(text, words.text);
     root.style.setProperty("--hue", `var(--c-${hue ?? "text"})`);
@@ -180,11 +185,6 @@ export function stagePanel(choose) {
       height: 1 }),
     draft("rect", { class: "cross", x: column, width: 1,
       height: matrix.rows }))]);
-    [[row, matrix.rows], [column, matrix.columns]].forEach(([at, most], i) => {
-      sliders[i].setMax(Math.max(2, most));
-      sliders[i].input.disabled = most === 1;
-      sliders[i].set(at + 1);
-    });
     renew(formula, formulaNodes(words.formula));
     const there = sentence(STAGE.opened.place,
       { row: names[0](row), column: names[1](column) });

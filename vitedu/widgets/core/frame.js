@@ -4,7 +4,7 @@ import { freeId, html, write } from "./dom.js";
 
 // How long background work waits for an idle moment, and how long it then
 // takes at least: its start and the drawing after it cost more than a bit.
-const PATIENCE_MS = 100;
+const PATIENCE_MS = 50;
 const TURN_MS = 10;
 
 // The frame of an explorer, with the line that says its current reading. The
