@@ -110,11 +110,13 @@ def open_page(browser: Browser, site: Site) -> Iterator[Callable[..., Page]]:
         from_disk: bool = False,
         wait_until: str = "load",
         reduced_motion: str = "no-preference",
+        has_touch: bool = False,
     ) -> Page:
         page = browser.new_page(
             viewport={"width": width, "height": height},
             color_scheme=color_scheme,
             reduced_motion=reduced_motion,
+            has_touch=has_touch,
         )
         home = site.folder.as_uri() if from_disk else site.address
         watch(page, home)

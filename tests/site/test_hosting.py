@@ -35,8 +35,9 @@ BLOB = """async () => {
 }"""
 # In `_static`, made by the build out of the pages.
 MADE = re.compile(
-    r"settings/|widget-state/|networks/|joined/|licences/|pygments\.css|katex-math\.css|"
-    r"documentation_options\.js|search-index\.js|mystnb\.\w+\.css"
+    r"settings/|widget-state/|networks/|joined/|licences/|previews/|"
+    r"pygments\.css|katex-math\.css|documentation_options\.js|"
+    r"search-index\.js|mystnb\.\w+\.css"
 )
 
 

@@ -23,6 +23,7 @@ def choice_box(
     note: str = "",
     show: str = "",
     place: tuple[str, str] | None = None,
+    name: str = "",
 ) -> str:
     """Return a question as HTML.
 
@@ -36,6 +37,8 @@ def choice_box(
         show: Name of a last button for readers who do not want to choose.
         place: Address and name of where the answer is explained; a link to it
             follows each explanation.
+        name: Under which a browser keeps the answer, the same in every
+            language; without it, one is made from the words.
 
     Raises:
         TypeError: A question or an explanation that is not text.
@@ -43,7 +46,7 @@ def choice_box(
     """
     check_choices(question, options, right)
     key = repr((question, [*options], right)).encode()
-    name = hashlib.sha256(key).hexdigest()[:8]
+    name = name or hashlib.sha256(key).hexdigest()[:8]
     # Without the attribute JupyterLab takes the arrow keys away.
     alone = "data-lm-suppress-shortcuts"
     button = f'<input type="radio" name="guess-{name}" {alone}>'

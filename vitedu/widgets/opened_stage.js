@@ -130,22 +130,22 @@ export function stepStrip(label, steps, pick) {
 export function stagePanel(choose) {
   const title = titled("");
   const text = noted("");
+  const pick = (row, column) =>
+    choose({ row: Math.floor(row), column: Math.floor(column) });
   const grid = html("div", {
     class: "numbers", role: "application", tabindex: "0",
     "aria-label": STAGE.opened.label,
     onclick: (event) => {
       const box = grid.getBoundingClientRect();
-      choose({
-        row: Math.floor((event.clientY - box.y) / box.height * shown.rows),
-        column: Math.floor((event.clientX - box.x) / box.width * shown.columns),
-      });
+      pick((event.clientY - box.y) / box.height * shown.rows,
+        (event.clientX - box.x) / box.width * shown.columns);
     },
     onkeydown: (event) => {
       const { rows, columns, row, column } = shown;
       const to = inGrid(rows, columns)(row * columns + column, event.key);
       if (to === undefined) return;
       event.preventDefault();
-      choose({ row: Math.floor(to / columns), column: to % columns });
+      pick(to / columns, to % columns);
     },
   });
   const formula = html("p", { class: "formula" });
@@ -154,7 +154,7 @@ export function stagePanel(choose) {
   const code = html("code");
   const source = html("span", { class: "vitedu-panel-note" });
   const list = html("p", { class: "listed" });
-  let shown = { rows: 1, columns: 1, row: 0, column: 0 };
+  let shown;
   const details = html("details", {}, html("summary", { text: STAGE.opened.all }),
     list);
   const root = panel("of-stage", title, text,

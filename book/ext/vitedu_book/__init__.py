@@ -26,6 +26,7 @@ PARTS = (
     "machines",
     "metadata",
     "networks",
+    "previews",
     "quizzes",
     "reference",
     "search",

@@ -154,7 +154,7 @@ def lay_out(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             hints = [one for part in parts(cell, OUTPUT) for one in part]
             shown = [html('<div class="hints">'), *hints, html("</div>")]
             if attempt := attempts.get(hinted[1]):
-                shown += _try(attempt, say)
+                shown += _try(f"{chapter[1]}-{hinted[1]}", attempt, say)
             cell.parent.replace(cell, shown)
         elif _SOLVED.search(code):
             _solve(cell)
@@ -198,7 +198,7 @@ def _ask(
     cell[:] = shown
 
 
-def _try(attempt: Attempt, say: "Say") -> list[nodes.Node]:
+def _try(name: str, attempt: Attempt, say: "Say") -> list[nodes.Node]:
     """Show an attempt, and ask what is wrong with it."""
     # Later than the rest: the book says which library it is about.
     from vitedu.book.choices import choice_box
@@ -215,7 +215,7 @@ def _try(attempt: Attempt, say: "Say") -> list[nodes.Node]:
             "find the mistake</summary>"
         ),
         nodes.literal_block(code, code, language="python"),
-        html(choice_box("vitedu-quiz", "", QUESTION, told, right)),
+        html(choice_box("vitedu-quiz", "", QUESTION, told, right, name=name)),
         html("</details>"),
     ]
 

@@ -168,6 +168,7 @@ def append(app: Sphinx, doctree: nodes.document) -> None:
             question.options,
             question.right,
             place=(f"#{_place(doctree, question, path)}", question.where),
+            name=f"{chapter}-{number}",
         )
         for number, question in enumerate(read_quiz(path), start=1)
     ]
