@@ -12,9 +12,8 @@
   const AWAY = 300; // milliseconds outside both before it closes
   const GAP = 6; // pixels around a preview
 
-  const { dataset: { page }, src } = document.currentScript;
   if (!("popover" in HTMLElement.prototype)) return;
-  const site = new URL("..", src).href;
+  const site = new URL("..", document.currentScript.src).href;
   const panel = document.createElement("div");
   panel.id = panel.className = "link-preview";
   panel.setAttribute("role", "tooltip");
@@ -24,32 +23,32 @@
   let timer = 0;
 
   const texts = new Map(); // page -> a promise of its texts
-  function load(name) {
-    if (!texts.has(name)) {
-      texts.set(name, new Promise((done) => {
+  function load(page) {
+    if (!texts.has(page)) {
+      texts.set(page, new Promise((done) => {
         const script = document.createElement("script");
-        script.src = `${site}_static/previews/${name}.js`;
-        script.onload = () => done(globalThis.viteduPreviews[name]);
+        script.src = `${site}_static/previews/${page}.js`;
+        script.onload = () => done(globalThis.viteduPreviews[page]);
         script.onerror = () => done({});
         document.head.append(script);
       }));
     }
-    return texts.get(name);
+    return texts.get(page);
   }
 
   async function textFor(link) {
-    const [path] = link.href.slice(site.length).split(/[?#]/);
-    const here = link.getAttribute("href").startsWith("#");
-    const found = await load(here ? page : path.replace(/\.html$/, ""));
+    // A host may leave out ".html".
+    const [page] = link.href.slice(site.length).split(/\.html|[?#]/);
+    const found = await load(page);
     return found[link.hash.slice(1)];
   }
 
   // Puts the preview below the link, or above it if there is more room. A link
   // may take two lines: `y` says which of them the pointer is on.
   function place(link, y) {
-    const lines = [...link.getClientRects()];
-    const line = lines.find(({ top, bottom }) => top <= y && y <= bottom);
-    const { left, top, bottom } = line ?? lines[0];
+    const { left, top, bottom } = [...link.getClientRects()]
+      .find((line) => line.top <= y && y <= line.bottom)
+      ?? link.getBoundingClientRect();
     const { clientWidth, clientHeight } = document.documentElement;
     panel.style.maxHeight = "";
     const above = top - 2 * GAP;

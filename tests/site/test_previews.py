@@ -88,7 +88,12 @@ def test_a_pointer_that_passes_by_loads_nothing(open_page):
 
 def test_a_reference_is_shown_to_the_keyboard_until_escape(open_page):
     page = open_page(CHAPTER)
-    link, panel = focus(page, REFERENCE), preview(page)
+    focus(page, TERM)
+    panel = preview(page)
+    expect(panel).to_be_visible()
+    page.get_by_role("button", name="Contents").focus()
+    expect(panel).to_be_hidden()
+    link = focus(page, REFERENCE)
     expect(panel).to_contain_text("Attention Is All You Need")
     # A pointer that moves elsewhere takes nothing from the keyboard.
     page.mouse.move(1, 1)
@@ -98,10 +103,6 @@ def test_a_reference_is_shown_to_the_keyboard_until_escape(open_page):
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
     expect(link).to_be_focused()
-    focus(page, TERM)
-    expect(panel).to_be_visible()
-    page.get_by_role("button", name="Contents").focus()
-    expect(panel).to_be_hidden()
 
 
 @pytest.mark.parametrize(
@@ -137,6 +138,13 @@ def test_a_first_tap_shows_and_a_second_follows(open_page):
     assert page.url == here
     link.tap()
     page.wait_for_url("**/glossary.html#term-query")
+    # Of a screen with a keyboard the Enter key follows at once.
+    page.go_back()
+    page.locator("h1:visible").tap()
+    link.evaluate("link => link.focus()")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/glossary.html#term-query")
 
 
 def test_a_tap_on_what_has_no_preview_follows(open_page):
@@ -169,6 +177,17 @@ def test_a_preview_is_inside_the_window_wherever_its_link_is(open_page, look):
             link.evaluate("link => link.focus({ preventScroll: true })")
             expect(preview(page)).to_be_visible()
             assert is_inside(preview(page))
+
+
+def test_a_preview_stays_inside_a_window_that_becomes_narrow(open_page):
+    page = open_page(CHAPTERS[4])
+    focus(page, REFERENCE)
+    expect(preview(page)).to_be_visible()
+    page.set_viewport_size(PHONE)
+    page.wait_for_function(
+        """() => document.getElementById("link-preview")
+          .getBoundingClientRect().right <= innerWidth"""
+    )
 
 
 def test_a_preview_on_a_phone_in_the_dark_is_accessible(open_page):

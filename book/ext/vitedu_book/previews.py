@@ -39,7 +39,7 @@ def write(
     """Write the previews of a page, and let the page show previews."""
     if app.builder.name != "html" or doctree is None:
         return
-    app.add_js_file(SCRIPT, defer="defer", **{"data-page": pagename})
+    app.add_js_file(SCRIPT, loading_method="defer")
     found = {}
     for node in doctree.findall(nodes.Element):
         if node.get("ids") and (parts := beginning(node)):
