@@ -57,8 +57,8 @@ lab: $(VENV)/.installed ## open the chapters in JupyterLab
 # nbmake executes the chapters that have changed, and tests/conftest.py puts
 # them into the cache that the build of the site reads. One at a time goes to
 # whichever process is free, so that both end together.
-# What waited in vain for a browser, on a busy machine, gets a second go; the
-# summary names it.
+# On a busy machine a test may look before the browser has drawn. What fails
+# there gets a second go, and the summary names it.
 test: $(VENV)/.installed-dev ## run every test; what has not changed is not executed again
 	$(BIN)/python -m tools.ensure_browser
 	$(BIN)/ruff check .
@@ -69,8 +69,7 @@ test: $(VENV)/.installed-dev ## run every test; what has not changed is not exec
 	  --ignore=tests/site chapters tests
 	$(ENGLISH)
 	$(BIN)/python -m tools.site_in zh
-	$(PYTEST) --dist worksteal --reruns 1 \
-	  --only-rerun "Locator expected|Timeout" tests/site
+	$(PYTEST) --dist worksteal --reruns 1 -rR tests/site
 
 soak: book $(VENV)/.installed-dev ## run the tests that take long, every mutant among them
 	$(BIN)/python -m tools.ensure_browser
