@@ -61,7 +61,7 @@ def test_right_answers_are_kept_and_counted_once(open_page, site):
     )
     page.goto(f"{site.address}/zh/{CHAPTERS[2]}")
     page.locator("#five-questions label[data-right]").first.click()
-    expect(kept(page).locator(".read")).to_have_text(
+    expect(page.locator("#contents .kept .read")).to_have_text(
         "已读 0 / 23 章，答对 2 题"
     )
 
