@@ -70,10 +70,9 @@ ATTRIBUTE = re.compile(
     r'\b(aria-label|title|placeholder|alt|content)="([^"]*[A-Za-z]{2}[^"]*)"'
 )
 
-# Files that a page shows, and their docstrings and comments.
+# Files that a page shows, and their docstrings.
 SHOWN = "book/one-file/*.py"
 DOCSTRING = re.compile(r'"""(.*?)"""', re.DOTALL)
-COMMENT = re.compile(r"(?<=# ).+")
 
 # What a drawing says, other than numbers and names of modules.
 DRAWN = re.compile(
@@ -415,7 +414,7 @@ def code_in(text: str, say: Say) -> str:
         return f'"""{text}"""' if len(parts) == 1 else f'"""{text}\n"""'
 
     text = DOCSTRING.sub(docstring, text)
-    return COMMENT.sub(lambda found: say(found[0]), text)
+    return comments_in(text, say)
 
 
 def write_code(edition: Edition, source: Path) -> None:

@@ -172,11 +172,8 @@ def comments_in(code: str, say: Say) -> str:
         text = " ".join(words)
         said = text if SHAPE.fullmatch(text) else say(text)
         if said != text:
-            start = lines[first][:column]
-            rest = f"\n{' ' * column}# "
-            lines[first : last + 1] = [
-                f"{start}# {said.replace(chr(10), rest)}"
-            ]
+            said = said.replace("\n", f"\n{' ' * column}# ")
+            lines[first : last + 1] = [f"{lines[first][:column]}# {said}"]
     return "\n".join(lines)
 
 
