@@ -29,6 +29,12 @@ PAGES = {
     "follow-sentence": "chapters/09-transformer.html",
     "rotary-pairs": "chapters/22-the-block-since.html",
 }
+# These have every kind of control, picture and mark; `make soak` asks the
+# others what `make test` asks of these.
+FEW = [
+    *("ask patch", "follow digit", "follow sentence", "head viewer"),
+    *("mask editor", "model counter", "reverse trainer", "softmax scaling"),
+]
 MOVE = """(node, value) => {
   node.value = value;
   node.dispatchEvent(new Event("input"));

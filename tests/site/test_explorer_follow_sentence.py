@@ -409,14 +409,12 @@ def test_what_is_no_number_gets_a_kind_word(show):
     expect(example).to_have_attribute("aria-pressed", "true")
 
 
-@pytest.mark.parametrize(
-    "number", [0, 10, 12, 20, 105, 2_010, 10_000, 30_050_007, 99_999_999]
-)
-def test_signs_can_be_typed(show, number):
+def test_signs_can_be_typed(show):
     page = show(make())
-    field(page).fill(chinese_numeral(number))
-    expect_published(explorer_of(page), number=number)
-    expect(page.locator(".vitedu-fault")).to_be_empty()
+    for number in (0, 10, 12, 20, 105, 2_010, 10_000, 30_050_007, 99_999_999):
+        field(page).fill(chinese_numeral(number))
+        expect_published(explorer_of(page), number=number)
+        expect(page.locator(".vitedu-fault")).to_be_empty()
 
 
 def test_the_first_wrong_word_is_marked(show):

@@ -16,7 +16,8 @@ from mounted import (
     published,
     settle,
 )
-from pages import ROOT
+from moves import FEW
+from pages import ROOT, sampled
 from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
@@ -149,7 +150,7 @@ def expect_hostile_addresses_to_change_nothing(page, widget, first):
     assert page.evaluate("window.hurt") is None
 
 
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("name", sampled(OPEN, FEW))
 def test_a_link_opens_what_python_would_and_a_hostile_one_changes_nothing(
     show, browser, name
 ):
@@ -300,7 +301,7 @@ def test_an_address_enlarges_type_for_a_projector(show):
     assert height_of_words(page) == pytest.approx(1.5 * before, rel=0.05)
 
 
-@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("name", sampled(OPEN, FEW))
 def test_full_screen_scrolls_down_only(show, name):
     page = show(make(name), width=1280)
     press(page, "Full screen")

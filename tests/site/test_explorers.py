@@ -14,6 +14,7 @@ from mounted import (
     stop_clock,
 )
 from moves import (
+    FEW,
     LOOK,
     PAGES,
     controls_of,
@@ -21,6 +22,7 @@ from moves import (
     label_of,
     move,
 )
+from pages import sampled
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu import widgets
@@ -31,7 +33,7 @@ each_explorer = pytest.mark.parametrize("name", MAKERS)
 # What it does begins when it has loaded a network; see test_own_photograph.
 CLOSED = "own photograph"
 each_that_is_open = pytest.mark.parametrize(
-    "name", [name for name in MAKERS if name != CLOSED]
+    "name", sampled([name for name in MAKERS if name != CLOSED], FEW)
 )
 # `make soak` goes to both ends of a slider and to all options of a choice,
 # `make test` only as far as it takes to see a change.
