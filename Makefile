@@ -9,7 +9,9 @@ PIP := $(BIN)/pip install --quiet --no-compile -c constraints.txt
 PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25
 
 .DEFAULT_GOAL := help
-.PHONY: help book test serve lab reproduce soak mutants bench clean
+.PHONY: help book test lint library site serve lab
+.PHONY: reproduce soak mutants bench clean
+.NOTPARALLEL:
 .PHONY: student instructor class notebooks release
 .PHONY: slides handout epub times links pictures
 
@@ -54,19 +56,28 @@ serve: book ## serve the site at http://127.0.0.1:8000/
 lab: $(VENV)/.installed ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab --notebook-dir=. chapters
 
-# nbmake executes the chapters that have changed, and tests/conftest.py puts
-# them into the cache that the build of the site reads. One at a time goes to
-# whichever process is free, so that both end together.
-# On a busy machine a test may look before the browser has drawn. What fails
-# there gets a second go, and the summary names it.
+# One that fails does not keep the others from being run.
 test: $(VENV)/.installed-dev ## run every test; what has not changed is not executed again
-	$(BIN)/python -m tools.ensure_browser
+	@$(MAKE) --no-print-directory --keep-going lint library site
+
+lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/oxlint --quiet
+
+# nbmake executes the chapters that have changed, and tests/conftest.py puts
+# them into the cache that the build of the site reads. One at a time goes to
+# whichever process is free, so that both end together.
+library: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.ensure_browser
 	$(PYTEST) --dist load --maxschedchunk 1 --nbmake --nbmake-timeout=900 \
 	  --ignore=tests/site chapters tests
+
+# On a busy machine a test may look before the browser has drawn. What fails
+# gets a second go, and the summary names it.
+site: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.ensure_browser
 	$(ENGLISH)
 	$(BIN)/python -m tools.site_in zh
 	$(PYTEST) --dist worksteal --reruns 1 -rR tests/site
