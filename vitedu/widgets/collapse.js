@@ -92,42 +92,38 @@ function training({ model, set, settings, move, frame, given }) {
   let due = null; // the step that is shown while it trains
   let begun;
   const motion = whileSeen(frame, () => {
+    if (isMoved()) run(null);
     if (due === null) return;
-    due += 1;
-    if (due < most) move({ step: due });
-    else pause();
+    if (due + 1 < most) {
+      due += 1;
+      move({ step: due });
+    } else {
+      stopAt(most);
+    }
   });
-  function start() {
-    begun = model.get("step");
-    due = begun < most ? begun : 0;
-    run();
-    move({ step: due });
-  }
-  function pause() {
-    const step = due;
-    due = null;
-    run();
-    set({ step });
-  }
-  function run() {
+  // By the reader, by the tour, in another view.
+  const isMoved = () => due !== null && model.get("step") !== begun;
+  function run(step) {
+    due = step;
     motion.run(due !== null);
     write(toggle, due === null ? WORDS.play : WORDS.pause);
   }
-  const toggle = button(WORDS.play, () => (due === null ? start() : pause()));
-  const once = button(WORDS.once, () => {
-    const step = Math.min(most, settings().step + 1);
-    due = null;
-    run();
+  function stopAt(step) {
+    run(null);
     set({ step });
+  }
+  const toggle = button(WORDS.play, () => {
+    if (due !== null) return stopAt(due);
+    begun = model.get("step");
+    run(begun < most ? begun : 0);
+    return move({ step: due });
   });
+  const once = button(WORDS.once, () =>
+    stopAt(Math.min(most, settings().step + 1)));
   const seeds = button(WORDS.seeds, () =>
     set({ seed: (model.get("seed") + RUNS) % (given.seeds + 1) }));
-  // Stops where it was moved: by the reader, by the tour, in another view.
   function show({ settings: { step } }) {
-    if (due !== null && model.get("step") !== begun) {
-      due = null;
-      run();
-    }
+    if (isMoved()) run(null);
     once.disabled = step === most;
   }
   return {
