@@ -85,6 +85,14 @@ def test_it_trains_until_it_is_paused_and_keeps_the_step(show):
         str(shown["step"] + 1)
     )
     assert page.url == before
+    # The model knows the step, too: other settings are shown at the same.
+    button(page, "Train").click()
+    wait_for_step(page, shown["step"] + 4)
+    button(page, "Pause").click()
+    settle(page)
+    paused = published(explorer_of(page))["step"]
+    choose_setting(page, "not centred")
+    expect_published(explorer_of(page), centring="false", step=paused)
 
 
 def test_training_ends_at_the_last_step_and_begins_anew(show):

@@ -13,8 +13,8 @@ import {
 } from "./collapse_pictures.js";
 
 const RUNS = 3;
-// The curves have a mark at every fourth step, and at the last.
-const EVERY = 4;
+// The curves have a mark at every other step, and at the last.
+const EVERY = 2;
 // Runs that are remembered, so that going back to settings is at once.
 const REMEMBERED = 8;
 const BOTH = { centring: true, teacher_temperature: 0.05, momentum: 0.98 };
