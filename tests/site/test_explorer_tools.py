@@ -466,6 +466,7 @@ TOURS = {
     "attention distance": MAKERS["attention distance"],
     "attention plane": front_page,
     "bag of patches": bag_of_chapter_12,
+    "collapse": MAKERS["collapse"],
     "decoding steps": MAKERS["decoding steps"],
     "delete patches": deleted_of_book,
     "follow digit": book_digits,

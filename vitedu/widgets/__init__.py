@@ -5,6 +5,7 @@ from vitedu.widgets.assumed_heads import AssumedHeads
 from vitedu.widgets.attention_distance import AttentionDistance
 from vitedu.widgets.attention_plane import AttentionPlane
 from vitedu.widgets.bag_of_patches import BagOfPatches
+from vitedu.widgets.collapse import Collapse
 from vitedu.widgets.decoding_steps import DecodingSteps
 from vitedu.widgets.delete_patches import DeletePatches
 from vitedu.widgets.follow_digit import FollowDigit
@@ -31,6 +32,7 @@ __all__ = [
     "AttentionDistance",
     "AttentionPlane",
     "BagOfPatches",
+    "Collapse",
     "DecodingSteps",
     "DeletePatches",
     "FollowDigit",

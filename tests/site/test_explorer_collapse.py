@@ -1,0 +1,170 @@
+"""Collapse in the browser: what trains, what stops, what is drawn."""
+
+import re
+
+import numpy as np
+import pytest
+from mounted import (
+    EXPLORER,
+    choose_setting,
+    each_look,
+    expect_accessible_and_inside,
+    expect_published,
+    explorer_of,
+    published,
+    settle,
+)
+from playwright.sync_api import Page, expect
+
+from vitedu.widgets import Collapse
+
+GROUPS, POINTS = 6, 120
+
+
+def button(page: Page, name: str):
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def wait_for_step(page: Page, step: int) -> None:
+    page.wait_for_function(
+        "([root, step]) =>"
+        " Number(document.querySelector(root).dataset.step) >= step",
+        arg=[EXPLORER, step],
+    )
+
+
+def curve_ends(page: Page, name: str) -> np.ndarray:
+    """Return where the curves of a name end, in nats."""
+    highest = page.locator(".of-entropies .highest").first.get_attribute("d")
+    top = float(re.search(r" ([\d.]+)H", highest)[1])
+    axis = page.locator(".of-entropies .axis").first.get_attribute("d")
+    floor = float(re.search(r"V([\d.]+)H", axis)[1])
+    ends = [
+        float(circle.get_attribute("cy"))
+        for circle in page.locator(f".of-entropies .end.{name}").all()
+    ]
+    return (floor - np.array(ends)) / (floor - top) * np.log(GROUPS)
+
+
+def test_signs_bars_and_curves_are_those_of_the_runs(show):
+    page = show(Collapse(centring=False, step=60))
+    shown = published(explorer_of(page))
+    signs = page.locator(".of-points .sign").evaluate_all(
+        "all => all.map((sign) => Number(sign.classList[1].slice(-1)))"
+    )
+    assert len(signs) == 3 * POINTS
+    assert signs == shown["chosen"]
+    bars = page.locator(".of-means rect").evaluate_all(
+        "all => all.map((bar) => Number(bar.getAttribute('height')))"
+    )
+    means = np.array(shown["means"])
+    np.testing.assert_allclose(bars, means * 62, atol=0.01)
+    for name, figures in (("of-mean", "ofMean"), ("of-each", "ofEach")):
+        np.testing.assert_allclose(
+            curve_ends(page, name), shown[figures], atol=1e-3
+        )
+    reading = page.locator(".vitedu-reading").text_content()
+    for nats in (*shown["ofMean"], *shown["ofEach"]):
+        assert f"{nats:.2f}" in reading
+
+
+def test_it_trains_until_it_is_paused_and_keeps_the_step(show):
+    page = show(Collapse(step=20))
+    before = page.url
+    button(page, "Train").click()
+    wait_for_step(page, 26)
+    button(page, "Pause").click()
+    settle(page)
+    shown = published(explorer_of(page))
+    assert shown["step"] >= 26
+    page.wait_for_timeout(150)
+    assert published(explorer_of(page)) == shown
+    button(page, "One step").click()
+    expect_published(explorer_of(page), step=shown["step"] + 1)
+    expect(page.get_by_label("Step", exact=True)).to_have_value(
+        str(shown["step"] + 1)
+    )
+    assert page.url == before
+    # The model knows the step, too: other settings are shown at the same.
+    button(page, "Train").click()
+    wait_for_step(page, shown["step"] + 4)
+    button(page, "Pause").click()
+    settle(page)
+    paused = published(explorer_of(page))["step"]
+    choose_setting(page, "not centred")
+    expect_published(explorer_of(page), centring="false", step=paused)
+
+
+def test_training_ends_at_the_last_step_and_begins_anew(show):
+    page = show(Collapse(step=197))
+    button(page, "Train").click()
+    expect(button(page, "Train")).to_be_visible()
+    expect_published(explorer_of(page), step=200)
+    expect(button(page, "One step")).to_be_disabled()
+    button(page, "Train").click()
+    page.wait_for_function(
+        "root => document.querySelector(root).dataset.step < 190",
+        arg=EXPLORER,
+    )
+    wait_for_step(page, 3)
+
+
+def test_training_goes_on_under_other_settings_and_stops_where_it_is_moved(
+    show,
+):
+    page = show(Collapse(step=10))
+    button(page, "Train").click()
+    wait_for_step(page, 14)
+    choose_setting(page, "not centred")
+    expect_published(explorer_of(page), centring="false")
+    wait_for_step(page, 20)
+    page.get_by_label("Step", exact=True).fill("5")
+    expect(button(page, "Train")).to_be_visible()
+    expect_published(explorer_of(page), step=5)
+
+
+def test_new_seeds_are_the_next_three(show):
+    page = show(Collapse(step=8, seed=9998))
+    names = page.locator(".of-points .name")
+    expect(names).to_have_text(["seed 9998", "seed 9999", "seed 10000"])
+    before = published(explorer_of(page))["ofMean"]
+    button(page, "New seeds").click()
+    expect_published(explorer_of(page), seed=1)
+    expect(names).to_have_text(["seed 1", "seed 2", "seed 3"])
+    assert published(explorer_of(page))["ofMean"] != before
+
+
+# What the sentences of the tour say of the first run, and of the second.
+ENDS = {
+    "centred and sharpened": ["apart", "apart"],
+    "not centred": ["corner", "apart"],
+    "not sharpened": ["uniform", "uniform"],
+    "neither": ["mixture", "mixture"],
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_runs_end_as_the_tour_says(show, name):
+    page = show(Collapse(step=200, momentum=0.9))
+    choose_setting(page, name)
+    settle(page)
+    expect_published(explorer_of(page), momentum=0.98)
+    assert published(explorer_of(page))["verdicts"][:2] == ENDS[name]
+
+
+def test_a_teacher_that_is_the_student_never_settles(show):
+    page = show(Collapse(momentum=0.0, step=200))
+    nats = []
+    for step in (100, 150, 200):
+        page.get_by_label("Step", exact=True).fill(str(step))
+        expect_published(explorer_of(page), step=step)
+        nats.append(published(explorer_of(page))["ofEach"][0])
+    assert nats[0] < 0.1
+    assert nats[1] > nats[0] + 0.4
+    assert nats[2] > nats[1] + 0.4
+
+
+@each_look
+def test_it_is_accessible_and_stays_inside(show, theme, width):
+    page = show(Collapse(step=200), theme=theme, width=width)
+    expect_accessible_and_inside(page)

@@ -1,0 +1,201 @@
+"""The runs of the explorer Collapse, against `vitedu` and PyTorch."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+import torch
+from javascript import numbers, run
+from torch import nn
+
+from vitedu.objectives.self_distillation import GroupHead, SelfDistillation
+
+SCRIPTS = "collapse_network collapse_maths"
+GROUPS, HIDDEN, BATCH, RATE = 6, 16, 16, 0.5
+# Both sides compute in double precision.
+TOLERANCE = 1e-9
+BOTH = {"centring": True, "temperature": 0.05, "momentum": 0.98}
+SETTINGS = {
+    "both": BOTH,
+    "not centred": BOTH | {"centring": False},
+    "not sharpened": BOTH | {"temperature": 0.1},
+    "neither": BOTH | {"centring": False, "temperature": 0.1},
+    "teacher = student": BOTH | {"momentum": 0},
+}
+each_setting = pytest.mark.parametrize("name", SETTINGS)
+
+
+@pytest.fixture(autouse=True)
+def double_precision() -> Iterator[None]:
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def make_pair(settings: dict, parameters: list[float]) -> SelfDistillation:
+    """Make what the page trains, from the library, with given weights."""
+    student = nn.Sequential(nn.Flatten(), GroupHead(2, GROUPS, HIDDEN))
+    nn.utils.vector_to_parameters(
+        torch.tensor(parameters), student.parameters()
+    )
+    return SelfDistillation(
+        student,
+        GROUPS,
+        momentum=settings["momentum"],
+        student_temperature=0.1,
+        teacher_temperature=settings["temperature"],
+        centre_momentum=0.9 if settings["centring"] else 1.0,
+    )
+
+
+def flat(module: nn.Module) -> torch.Tensor:
+    return nn.utils.parameters_to_vector(module.parameters()).detach()
+
+
+def images(points: list[float]) -> torch.Tensor:
+    """Return points as images of one pixel, which the library expects."""
+    return torch.tensor(points).view(-1, 2, 1, 1)
+
+
+def same(found, expected, name: str = "") -> None:
+    expected = torch.as_tensor(expected)
+    torch.testing.assert_close(
+        torch.tensor(numbers(found)).view(expected.shape),
+        expected,
+        rtol=TOLERANCE,
+        atol=TOLERANCE,
+        msg=lambda text: f"{name}: {text}",
+    )
+
+
+STEPS = """(() => {
+  const pair = makePair(settings, 3);
+  const before = [...pair.student];
+  const done = Array.from({ length: steps }, () => {
+    const { loss, views } = pair.step();
+    return { loss, views, grads: [...pair.grads] };
+  });
+  return { before, done, ...pair,
+    look: lookAt(pair.teacher, pair.centre, settings.temperature), points };
+})()"""
+
+
+@each_setting
+def test_twenty_steps_are_those_of_the_library(name):
+    found = run(SCRIPTS, STEPS, settings=SETTINGS[name], steps=20)
+    pair = make_pair(SETTINGS[name], found["before"])
+    optimizer = torch.optim.SGD(pair.student.parameters(), lr=RATE)
+    for number, done in enumerate(found["done"]):
+        loss = pair([images(view) for view in done["views"]])
+        same(done["loss"], loss.detach(), f"loss {number}")
+        optimizer.zero_grad()
+        loss.backward()
+        grads = [weight.grad.flatten() for weight in pair.student.parameters()]
+        assert all(grad.any() for grad in grads)
+        same(done["grads"], torch.cat(grads), f"gradients {number}")
+        optimizer.step()
+        pair.follow()
+    assert len(found["done"]) == 20
+    same(found["student"], flat(pair.student), "student")
+    same(found["teacher"], flat(pair.teacher), "teacher")
+    same(found["centre"], pair.centre, "centre")
+    assert pair.centre.any() == SETTINGS[name]["centring"]
+
+
+@each_setting
+def test_what_is_shown_is_what_the_teacher_outputs(name):
+    found = run(SCRIPTS, STEPS, settings=SETTINGS[name], steps=30)
+    pair = make_pair(SETTINGS[name], found["teacher"])
+    pair.centre.copy_(torch.tensor(found["centre"]))
+    with torch.no_grad():
+        shares = pair.targets(pair.teacher(images(found["points"])))
+    entropy = torch.special.entr(shares).sum(dim=1).mean()
+    of_mean = torch.special.entr(shares.mean(dim=0)).sum()
+    sure, chosen = shares.max(dim=1)
+    assert len(shares) == 120
+    for what, expected in {
+        "ofEach": entropy,
+        "ofMean": of_mean,
+        "mean": shares.mean(dim=0),
+        "sure": sure,
+        "chosen": chosen.double(),
+    }.items():
+        same(found["look"][what], expected, what)
+
+
+def test_views_are_points_with_noise():
+    found = run(SCRIPTS, STEPS, settings=BOTH, steps=60)
+    points = images(found["points"]).flatten(1)
+    first, second = (
+        torch.stack([images(done["views"][at]) for done in found["done"]])
+        for at in (0, 1)
+    )
+    apart = (first - second).flatten()
+    assert apart.mean().abs() < 0.01
+    # Of two, each with its own noise of 0.09.
+    assert apart.std() == pytest.approx(0.09 * 2**0.5, rel=0.05)
+    # Four clusters, each with an equal part of the points.
+    assert (points.view(-1, 4, 2).mean(0).abs() - 0.6 / 2**0.5 < 0.05).all()
+    quadrants = Counter(map(tuple, (points > 0).tolist()))
+    assert [*quadrants.values()] == [30] * 4
+    assert first.shape == (60, BATCH, 2, 1, 1)
+
+
+def test_a_run_remembers_every_step_and_repeats_itself():
+    found = run(
+        SCRIPTS,
+        """(() => {
+          const [one, other] = [0, 1].map(() => makeRun(settings, 5));
+          const late = one.at(12);
+          return { late, early: one.at(3), again: one.at(12),
+            first: other.at(3), second: other.at(12),
+            different: makeRun(settings, 6).at(12) };
+        })()""",
+        settings=BOTH,
+    )
+    assert found["late"] == found["again"] == found["second"]
+    assert found["early"] == found["first"] != found["late"]
+    assert found["different"] != found["late"]
+
+
+def test_verdicts_go_by_tenths_of_the_highest_entropy():
+    highest = torch.tensor(GROUPS).log().item()
+    looks = {
+        (0.91, 0.95): "uniform",
+        (0.89, 0.95): "mixture",
+        (0.05, 0.09): "corner",
+        (0.05, 0.11): "mixture",
+        (0.0, 0.11): "apart",
+        (0.5, 0.61): "apart",
+        (0.5, 0.59): "mixture",
+    }
+    found = run(
+        SCRIPTS,
+        "looks.map(([each, mean]) => verdictOf({"
+        " ofEach: each * HIGHEST, ofMean: mean * HIGHEST }))",
+        looks=[*looks],
+    )
+    assert found == [*looks.values()]
+    assert run(SCRIPTS, "HIGHEST") == pytest.approx(highest)
+
+
+# What `Collapse` says of seeds 1 to 20, after 200 steps.
+EXPECTED = {
+    "both": {"apart": 20},
+    "not centred": {"corner": 19, "apart": 1},
+    "not sharpened": {"uniform": 20},
+    "neither": {"mixture": 12, "corner": 8},
+    "teacher = student": {"corner": 11, "mixture": 9},
+}
+VERDICTS = """Array.from({ length: 20 }, (_, at) => {
+  const pair = makePair(settings, 1 + at);
+  for (let step = 0; step < 200; step++) pair.step();
+  return verdictOf(
+    lookAt(pair.teacher, pair.centre, settings.temperature));
+})"""
+
+
+@each_setting
+def test_twenty_runs_end_as_the_book_says(name):
+    found = Counter(run(SCRIPTS, VERDICTS, settings=SETTINGS[name]))
+    assert found == EXPECTED[name]
