@@ -58,11 +58,24 @@ def test_the_strength_and_the_sharpness_suit_what_was_left_out():
         fit_ridge(features, labels, [s]) for s in (1.0, 10.0, 100.0, 1e4)
     ]
     assert best.error <= min(one.error for one in others)
-    loss = torch.nn.functional.cross_entropy
+    # As if there were one more sample of each class.
+    more = torch.nn.functional.cross_entropy
+
+    def loss(scores):
+        return sum(
+            more(scores, torch.full_like(labels, other))
+            for other in range(3)
+        ) + 30 * more(scores, labels)
+
     for factor in (0.8, 1.25):
-        assert loss(best.left_out, labels) < loss(
-            factor * best.left_out, labels
-        )
+        assert loss(best.left_out) < loss(factor * best.left_out)
+
+
+def test_few_samples_that_are_all_right_leave_some_doubt():
+    features, labels = drawn(12, 2, apart=5)
+    found = fit_ridge(features, labels)
+    assert found.right == 12
+    assert 0.8 < found.left_out.softmax(dim=1).max() < 0.99
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 2, 2]])

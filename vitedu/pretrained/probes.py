@@ -70,13 +70,16 @@ def fit_ridge(
 ) -> Ridge:
     """Fit a linear map by ridge regression, and leave out each sample once.
 
-    A class is wanted as +1 where it is right and as -1 elsewhere. Features
-    are standardised; the mean and the deviation are those of all samples, the
-    one that is left out included, because they need no labels. The strength
-    is the one with the smallest leave-one-out error, and then all scores are
-    multiplied by the factor that makes the left-out labels most probable.
-    Both choices see the labels they are judged by, so accuracy by
-    leave-one-out is slightly too high.
+    The target of a class is +1 for its own samples and -1 for all others.
+    Features are standardised by the mean and the standard deviation of all
+    samples; these include the sample that is left out, because they do not
+    depend on labels. The strength chosen is the one with the smallest
+    leave-one-out error. All scores are then multiplied by the factor with the
+    smallest cross-entropy on the left-out samples. Its labels are smoothed as
+    by one more sample of each class, because otherwise few samples that are
+    all classified correctly would make the probabilities 0 and 1. Both
+    choices see the labels that judge them, so accuracy by leave-one-out is
+    slightly too high.
 
     Args:
         features: At least two samples of each class.
@@ -91,7 +94,14 @@ def fit_ridge(
             classes; a class with fewer than two samples.
 
     Source: Hastie, Tibshirani and Friedman 2009, sections 3.4.1 and 7.10.1
-        (leave-one-out from one fit).
+        (leave-one-out from one fit); Platt 1999 (smoothed labels).
+
+    >>> features = torch.tensor([[0.0], [1.0], [4.0], [5.0]])
+    >>> fitted = fit_ridge(features, torch.tensor([0, 0, 1, 1]))
+    >>> fitted.right
+    4
+    >>> fitted(torch.tensor([[0.5]])).argmax().item()
+    0
     """
     require.instance("features", features, Tensor)
     require.instance("labels", labels, Tensor)
@@ -118,8 +128,12 @@ def fit_ridge(
         error = (wanted - left_out).square().mean().item()
         fits.append((error, strength, dual, left_out))
     error, strength, dual, left_out = min(fits, key=lambda fit: fit[0])
+    # Of n samples of k classes each counts as (n + 1) / (n + k) in its own.
+    smoothing = len(counts) / (len(x) + len(counts))
     losses = [
-        cross_entropy(factor * left_out, labels).item()
+        cross_entropy(
+            factor * left_out, labels, label_smoothing=smoothing
+        ).item()
         for factor in _SHARPNESS
     ]
     factor = _SHARPNESS[losses.index(min(losses))]

@@ -68,7 +68,9 @@ function serve() {
       grids = wanted;
       network = await makeNetwork(file, header, grids);
       const { num_layers: layers, num_heads: heads } = network.config;
-      return { kernel: network.kind, bytes: network.bytes, layers, heads };
+      const { d_model: width, patch_size: patch } = network.config;
+      return { kernel: network.kind, bytes: network.bytes, layers, heads,
+        width, patch };
     },
     async show({ picture }) {
       const mine = (run += 1);

@@ -12,6 +12,8 @@ from vitedu.widgets.loaded_network import LoadingExplorer
 BLOCKS = 12
 _MOST_CLASSES = 5
 _MOST_PICTURES = 20
+# Of a head that is loaded from a file.
+_MOST_SHOWN = 20
 
 
 class TeachIt(LoadingExplorer):
@@ -49,7 +51,7 @@ class TeachIt(LoadingExplorer):
     unseen = Array("picture 28 28", dtype="uint8")
 
     block = Integer(0, low=0, high=BLOCKS)
-    shown = Integer(0, low=0, high=_MOST_CLASSES)
+    shown = Integer(0, low=0, high=_MOST_SHOWN)
 
     def __init__(
         self,

@@ -96,10 +96,16 @@ function fitWith(strength, products, wanted) {
   return { error, strength, dual, leftOut };
 }
 
-function meanLoss(scores, labels, factor) {
-  return sum(scores.map((row, i) =>
-    -Math.log(softmax(row.map((score) => factor * score))[labels[i]])))
-    / labels.length;
+// The cross-entropy with labels that are smoothed: of n samples of k classes
+// each has the share (n + 1) / (n + k) in its own, and 1 / (n + k) in others.
+function smoothLoss(scores, labels, factor) {
+  const [n, k] = [scores.length, scores[0].length];
+  return sum(scores.map((row, i) => {
+    const most = Math.max(...row);
+    const logits = row.map((score) => factor * (score - most));
+    const whole = Math.log(sum(logits.map(Math.exp)));
+    return whole - (n * logits[labels[i]] + sum(logits)) / (n + k);
+  })) / n;
 }
 
 const smallest = (all, sizeOf) => all.reduce((best, one) =>
@@ -118,7 +124,7 @@ export function fitRidge(rows, labels, strengths = STRENGTHS) {
     strengths.map((one) => fitWith(one, products, wanted)),
     (fit) => fit.error);
   const factor = smallest(
-    SHARPNESS.map((one) => [one, meanLoss(leftOut, labels, one)]),
+    SHARPNESS.map((one) => [one, smoothLoss(leftOut, labels, one)]),
     ([, loss]) => loss)[0];
   const weight = wanted[0].map((_, c) => {
     const row = new Float64Array(mean.length);
