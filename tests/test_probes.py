@@ -63,8 +63,7 @@ def test_the_strength_and_the_sharpness_suit_what_was_left_out():
 
     def loss(scores):
         return sum(
-            more(scores, torch.full_like(labels, other))
-            for other in range(3)
+            more(scores, torch.full_like(labels, other)) for other in range(3)
         ) + 30 * more(scores, labels)
 
     for factor in (0.8, 1.25):
@@ -95,9 +94,7 @@ def folder(tmp_path_factory):
             cut = pixels[20 * i : 20 * i + 190, 15 * i : 15 * i + 170]
             turned = np.rot90(cut, i) // (1 + i % 2)
             Image.fromarray(turned).save(folder / name / f"{i}.png")
-    (folder / "cat/again.png").write_bytes(
-        (folder / "cat/3.png").read_bytes()
-    )
+    (folder / "cat/again.png").write_bytes((folder / "cat/3.png").read_bytes())
     return folder
 
 
@@ -146,9 +143,12 @@ def test_the_program_reads_what_was_saved(taught, folder, tmp_path, capsys):
     [seen] = program.predict(probe, [picture])
     [name, *_] = seen
     assert name == "coffee"
-    assert shown == f"{picture}: " + ", ".join(
-        f"{name} {share:.3f}" for name, share in seen.items()
-    ) + "\n"
+    assert (
+        shown
+        == f"{picture}: "
+        + ", ".join(f"{name} {share:.3f}" for name, share in seen.items())
+        + "\n"
+    )
 
 
 @pytest.mark.parametrize(

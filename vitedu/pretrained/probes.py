@@ -243,9 +243,7 @@ def teach(
         require.positive_int("block", block)
         if block > blocks:
             raise ValueError(f"block must be at most {blocks}, got {block}")
-    data = ImageFolder(
-        folder, image_size, normalisation=model.normalisation
-    )
+    data = ImageFolder(folder, image_size, normalisation=model.normalisation)
     labels = torch.tensor([label for _, label in data.samples])
     features, pixels, first, repeated = [], [], {}, []
     for (path, _), (image, _) in zip(data.samples, data, strict=True):
@@ -339,7 +337,9 @@ def load_probe(path: str | os.PathLike) -> Probe:
             f"{file.path} for block {made['block']} and width "
             f"{weight.shape[1]}"
         )
-    return Probe(model=model, weight=weight, bias=bias, class_names=names, **made)
+    return Probe(
+        model=model, weight=weight, bias=bias, class_names=names, **made
+    )
 
 
 def _patches(
