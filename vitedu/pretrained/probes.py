@@ -1,9 +1,9 @@
-"""A linear probe: your own classes, told apart by a frozen network's features.
+"""A linear probe: a head for classes of your own, on a frozen network.
 
-The network stays as it is. Each picture passes through it once; what the
-patches hold after a block, averaged, are the picture's features. A linear map
-on them is fitted by ridge regression in closed form, and judged by
-leave-one-out: each picture is classified by the map fitted to all others.
+The network does not change. Each image passes through it once; the mean of its
+patch tokens after a block serves as the image's features. A linear map on
+these features is fitted by ridge regression in closed form and evaluated by
+leave-one-out: each image is classified by the map fitted to all others.
 """
 
 import json
@@ -25,28 +25,29 @@ from vitedu.pretrained.zoo import NAMES, pretrained_vit
 from vitedu.training.checkpoints import write_checkpoint
 from vitedu.vit import VisionTransformer
 
-# How strongly large weights are penalised: half decades.
+# Penalties on large weights, in steps of half a decade.
 STRENGTHS = tuple(10 ** (k / 2) for k in range(9))
-# How sharp the probabilities are: factors of the scores, an octave in four.
+# Factors of the scores, four per octave: the larger, the sharper the
+# probabilities.
 _SHARPNESS = tuple(2 ** (k / 4) for k in range(41))
-# Side of the squares of bare pixels that the features are compared with.
+# The features are compared with the image reduced to so many squares a side.
 _PIXELS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """A linear map from features to classes, and how well it did.
+    """A linear map from features to classes, and its leave-one-out results.
 
     Attributes:
-        weight: One row of factors for each class.
-        bias: One number for each class.
-        strength: How strongly large weights were penalised.
-        left_out: The scores of each sample by the map fitted to all others;
-            the probabilities of the classes are their softmax.
-        right: How many samples those scores classify correctly.
-        error: Their mean squared distance from +1 and -1, before they were
-            made sharper; fits with other features of the same samples can be
-            compared by it.
+        weight: One row per class.
+        bias: One number per class.
+        strength: The penalty on large weights that was chosen.
+        left_out: Scores of each sample from the map fitted to all others;
+            their softmax gives the probabilities of the classes.
+        right: Number of samples that these scores classify correctly.
+        error: Mean squared difference between these scores, before they were
+            scaled, and the targets +1 and -1. It compares fits on different
+            features of the same samples.
     """
 
     weight: Float[Tensor, "classes features"]
@@ -103,14 +104,12 @@ def fit_ridge(
     >>> fitted(torch.tensor([[0.5]])).argmax().item()
     0
     """
-    require.instance("features", features, Tensor)
-    require.instance("labels", labels, Tensor)
-    counts = torch.bincount(labels)
-    if len(counts) < 2 or counts.min() < 2:
-        raise ValueError(
-            "labels must hold at least two classes, and each at least twice, "
-            f"got {counts.tolist()} samples"
-        )
+    counts = _counts(features, labels)
+    require.instance("strengths", strengths, tuple, list)
+    if not strengths:
+        raise ValueError("strengths must not be empty, got none")
+    for strength in strengths:
+        require.number("strengths", strength, above=0)
     x = features.double()
     mean, std = x.mean(dim=0), x.std(dim=0) + 1e-6
     x = (x - mean) / std
@@ -148,17 +147,42 @@ def fit_ridge(
     )
 
 
+def _counts(features: Tensor, labels: Tensor) -> Int[Tensor, " classes"]:
+    """Check samples and their labels; return how many each class has."""
+    require.rank("features", features, "samples features")
+    require.floating("features", features)
+    require.rank("labels", labels, "samples")
+    require.integers("labels", labels)
+    if len(labels) != len(features):
+        raise ValueError(
+            "features and labels must have as many samples, got "
+            f"{len(features)} and {len(labels)}"
+        )
+    if labels.min() < 0 or labels.max() >= len(labels):
+        raise ValueError(
+            "labels must count the classes from 0 on, got "
+            f"{labels.min()} to {labels.max()}"
+        )
+    counts = torch.bincount(labels)
+    if len(counts) < 2 or counts.min() < 2:
+        raise ValueError(
+            "labels must hold at least two classes, and each at least twice, "
+            f"got {counts.tolist()} samples"
+        )
+    return counts
+
+
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A network that names your classes: frozen blocks and a linear map.
+    """A frozen network with a linear map to your classes.
 
     Attributes:
-        network: The name that `pretrained_vit` knows it by.
+        network: Its name for `pretrained_vit`.
         model: The network.
-        block: After which of its blocks the features are taken, from 1 on.
-        image_size: Side of its images in pixels.
-        weight: One row of factors for each class.
-        bias: One number for each class.
+        block: The block after which features are taken, counted from 1.
+        image_size: Side of the input images in pixels.
+        weight: One row per class.
+        bias: One number per class.
         class_names: The classes.
     """
 
@@ -195,17 +219,17 @@ class Probe:
 
 @dataclass(frozen=True)
 class Evidence:
-    """How far a probe can be trusted; each count is by leave-one-out.
+    """How far a probe can be trusted; all counts are by leave-one-out.
 
     Attributes:
-        samples: How many pictures there were.
-        right: How many were classified correctly.
-        by_block: The same, with the features of each block.
-        pixels: The same, with bare pixels, averaged over 16 x 16 squares.
-        most_frequent: Pictures of the largest class; naming it always would
-            be right so often.
-        repeated: Pairs of files with the same pixels. One of each pair was
-            seen while the other was left out, so the counts are too high.
+        samples: Number of images.
+        right: Number of images classified correctly.
+        by_block: The same count with the features of each block.
+        pixels: The same count with bare pixels, averaged over 16 x 16 squares.
+        most_frequent: Size of the largest class: the number that would be
+            correct if every image were assigned to that class.
+        repeated: Pairs of files with the same pixels. While one was left out,
+            the other was part of the fit, so the counts are too high.
     """
 
     samples: int
@@ -223,26 +247,29 @@ def teach(
     block: int | None = None,
     image_size: int = 224,
 ) -> tuple[Probe, Evidence]:
-    """Teach a trained network the classes in a folder, in seconds.
+    """Fit a head for the classes in a folder to a trained network, in seconds.
 
     Args:
-        folder: Holds a folder of pictures for each class, at least two.
+        folder: Contains one folder of images per class, at least two.
         network: As for `pretrained_vit`.
-        block: After which block to take the features; None takes the one
-            whose fit has the smallest leave-one-out error.
-        image_size: Side of the square that each picture becomes; the patches
-            of the network must divide it.
+        block: The block after which features are taken; None chooses the one
+            with the smallest leave-one-out error.
+        image_size: Side of the square to which each image is scaled and
+            cropped; the network's patch size must divide it.
 
     Raises:
-        TypeError, ValueError, OSError: As `ImageFolder`, `pretrained_vit` and
-            `fit_ridge`; a block that the network does not have.
+        TypeError, ValueError, OSError: As for `ImageFolder`, `pretrained_vit`
+            and `fit_ridge`; a block that the network does not have.
     """
-    model = pretrained_vit(network)
-    blocks = len(model.blocks)
+    require.path("folder", folder)
+    require.choice("network", network, NAMES)
+    require.positive_int("image_size", image_size)
     if block is not None:
         require.positive_int("block", block)
-        if block > blocks:
-            raise ValueError(f"block must be at most {blocks}, got {block}")
+    model = pretrained_vit(network)
+    blocks = len(model.blocks)
+    if block is not None and block > blocks:
+        raise ValueError(f"block must be at most {blocks}, got {block}")
     data = ImageFolder(folder, image_size, normalisation=model.normalisation)
     labels = torch.tensor([label for _, label in data.samples])
     features, pixels, first, repeated = [], [], {}, []
@@ -273,7 +300,7 @@ def teach(
 
 
 def save_probe(path: str | os.PathLike, probe: Probe) -> None:
-    """Write the linear map of a probe, and which network it belongs to.
+    """Write the linear map of a probe, and the name of its network.
 
     Args:
         path: Where to write; a name that ends in .safetensors.
@@ -283,6 +310,7 @@ def save_probe(path: str | os.PathLike, probe: Probe) -> None:
         TypeError: An argument of another type.
         OSError: The folder does not exist, is read-only or full.
     """
+    path = require.path("path", path)
     require.instance("probe", probe, Probe)
     facts = {
         "probe": {
@@ -296,7 +324,7 @@ def save_probe(path: str | os.PathLike, probe: Probe) -> None:
 
 
 def is_probe(path: str | os.PathLike) -> bool:
-    """Tell whether a file of weights is that of a probe.
+    """Tell whether a weight file contains a probe.
 
     Raises:
         TypeError, ValueError, FileNotFoundError: As `open_weights`.
@@ -306,13 +334,12 @@ def is_probe(path: str | os.PathLike) -> bool:
 
 
 def load_probe(path: str | os.PathLike) -> Probe:
-    """Read a probe, and load the network that it belongs to.
+    """Read a probe, and load its network.
 
     Raises:
-        TypeError, FileNotFoundError: As `open_weights`; as `pretrained_vit`,
-            where the network is not there.
-        ValueError: A file that `save_probe` has not written, or a damaged
-            one.
+        TypeError, FileNotFoundError: As for `open_weights`, and for
+            `pretrained_vit` if the network is not installed.
+        ValueError: A file that `save_probe` did not write, or a damaged one.
     """
     with open_weights(path) as file, damage_named(file.path, "save_probe"):
         facts = dict(json.loads(file.facts or "{}"))
