@@ -20,6 +20,7 @@ from mounted import (
 from networks import rounded, small_network
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
+from served import serving
 from torch.nn.functional import adaptive_avg_pool2d
 from vitedu_book.networks import write_network
 
@@ -458,3 +459,31 @@ def test_accessible_and_inside(show, folder, theme, width):
     give(page, 0, [folder / f"cat{i}.png" for i in range(4)])
     expect(page.locator(".class .thumbnail:not(.pending)")).to_have_count(4)
     expect_accessible_and_inside(page)
+
+
+def test_under_its_policy_it_teaches_and_saves_and_asks_for_nothing(
+    root, networks, browser, folder
+):
+    def make() -> TeachIt:
+        return TeachIt(**clothes_to_teach(), network="small")
+
+    with serving(root, networks, browser, make) as open_one:
+        page = open_one("chapters/21-fine-tuning.html")
+        load(page)
+        asked = [url for url in page.asked if "_static/networks" in url]
+        assert [Path(url).name for url in asked] == ["small.bin"]
+        page.asked.clear()
+        page.context.set_offline(True)
+        explorer = explorer_of(page)
+        expect_published(explorer, samples=24, has_tour="true")
+        page.get_by_role("button", name="Use your own photographs").click()
+        for at, name in enumerate(("cat", "coffee")):
+            give(page, at, [folder / f"{name}{i}.png" for i in range(2)])
+        expect_published(explorer, samples=4)
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the head").click()
+        assert saved.value.suggested_filename == "head.safetensors"
+        asked = [url for url in page.asked if not url.startswith("blob:")]
+        assert asked == []
+        assert page.console_errors == []
+        assert page.requests_outside == []
