@@ -10,6 +10,7 @@ from einops import rearrange
 from translators import make_explorer, trained_model
 
 from vitedu.book.asked_patches import asked_patches
+from vitedu.book.clothes_to_teach import clothes_to_teach
 from vitedu.book.followed_digits import (
     deleted_digits,
     digits_to_shuffle,
@@ -47,6 +48,7 @@ from vitedu.widgets import (
     Ring,
     RotaryPairs,
     SoftmaxScaling,
+    TeachIt,
     Training,
 )
 
@@ -264,6 +266,11 @@ def follow_sentence(model=None, **view) -> FollowSentence:
     return make_explorer(FollowSentence, model, **{"number": 87} | view)
 
 
+def teach_it(**changes) -> TeachIt:
+    """Make one of a network that is not there."""
+    return TeachIt(**clothes_to_teach() | {"network": "none"} | changes)
+
+
 def training(**changes) -> Training:
     """Make one of 2 networks, 7 epochs and 30 images."""
     rng = np.random.default_rng(0)
@@ -278,6 +285,9 @@ def training(**changes) -> Training:
     return Training(**usual | {"names": ["first", "second"]} | changes)
 
 
+# What these do begins when they have loaded a network; their own tests in
+# tests/site have one.
+NEED_A_NETWORK = ("own photograph", "teach it")
 MAKERS = {
     "ask patch": ask_patch,
     "assumed heads": assumed_heads,
@@ -303,5 +313,6 @@ MAKERS = {
     "ring": Ring,
     "rotary pairs": RotaryPairs,
     "softmax scaling": SoftmaxScaling,
+    "teach it": teach_it,
     "training": training,
 }

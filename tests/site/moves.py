@@ -25,6 +25,7 @@ PAGES = {
     "bag-of-patches": "chapters/12-class-token-and-positions.html",
     "assumed-heads": "chapters/18-pretrained-weights.html",
     "delete-patches": "chapters/16-looking-inside.html",
+    "teach-it": "chapters/21-fine-tuning.html",
     "training": "chapters/14-training-a-vit.html",
     "follow-digit": "chapters/14-training-a-vit.html",
     "follow-sentence": "chapters/09-transformer.html",

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 import pytest
-from explorers import MAKERS
+from explorers import MAKERS, NEED_A_NETWORK
 from mounted import (
     EXPLORER,
     TWO_FRAMES,
@@ -45,8 +45,8 @@ from vitedu.widgets import (
 )
 from vitedu.widgets.base import Explorer
 
-# It shows nothing before it has loaded a network.
-OPEN = [name for name in MAKERS if name != "own photograph"]
+# They show nothing before they have loaded a network.
+OPEN = [name for name in MAKERS if name not in NEED_A_NETWORK]
 # Its query would turn meanwhile.
 STILL = {"attention plane": {"playing": False}}
 CLIPBOARD = """Object.defineProperty(navigator, "clipboard", {

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from explorers import MAKERS
+from explorers import MAKERS, NEED_A_NETWORK
 from javascript import run
 from mounted import (
     EXPLORER,
@@ -30,10 +30,9 @@ from vitedu.widgets import modules
 from vitedu.widgets.base import Explorer, Integer, Number
 
 each_explorer = pytest.mark.parametrize("name", MAKERS)
-# What it does begins when it has loaded a network; see test_own_photograph.
-CLOSED = "own photograph"
 each_that_is_open = pytest.mark.parametrize(
-    "name", sampled([name for name in MAKERS if name != CLOSED], FEW)
+    "name",
+    sampled([name for name in MAKERS if name not in NEED_A_NETWORK], FEW),
 )
 # `make soak` goes to both ends of a slider and to all options of a choice,
 # `make test` only as far as it takes to see a change.
@@ -73,7 +72,7 @@ GROWS = {
     "follow sentence",
     "reverse trainer",
     "ring",
-    CLOSED,
+    *NEED_A_NETWORK,
 }
 
 

@@ -15,7 +15,8 @@ from vitedu_book.third_party import FOLDER, MANIFEST, PACKAGES
 
 from tools.serve import headers_of, make_server
 
-OTHER, OWN = "chapters/16-looking-inside", "chapters/20-real-vit"
+OTHER = "chapters/16-looking-inside"
+OWN = ("chapters/20-real-vit", "chapters/21-fine-tuning")
 CHAPTER = f"{OTHER}.html"
 POLICY = "Content-Security-Policy"
 PLANTED = """async (kind) => {
@@ -55,10 +56,11 @@ def parts_of(policy: str) -> set[str]:
     return set(policy.split("; "))
 
 
-def test_one_page_may_do_what_its_explorer_needs(root):
+@pytest.mark.parametrize("page", OWN)
+def test_a_page_may_do_what_its_explorer_needs(root, page):
     folder = root / "book" / "hosting"
     usual, own = (
-        dict(headers_of(folder, f"/{page}.html")) for page in (OTHER, OWN)
+        dict(headers_of(folder, f"/{it}.html")) for it in (OTHER, page)
     )
     assert {name for name in usual if own.get(name) != usual[name]} == {POLICY}
     loose, strict = parts_of(own[POLICY]), parts_of(usual[POLICY])
@@ -69,8 +71,8 @@ def test_one_page_may_do_what_its_explorer_needs(root):
         "connect-src 'self'",
     }
     # The same stands in the pages, for hosts that send no headers.
-    for page, headers in ((OTHER, usual), (OWN, own)):
-        in_page, sent = parts_of(_policy(page)), parts_of(headers[POLICY])
+    for it, headers in ((OTHER, usual), (page, own)):
+        in_page, sent = parts_of(_policy(it)), parts_of(headers[POLICY])
         assert sent - in_page == {"frame-ancestors 'self'"}
         assert in_page < sent
 

@@ -1,7 +1,6 @@
 """OwnPhotograph in the browser: what it loads, shows and never sends."""
 
 import base64
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import watch
-from ipywidgets.embed import dependency_state
 from mounted import (
     each_look,
     expect_accessible_and_inside,
@@ -23,10 +20,9 @@ from networks import rounded, small_network
 from pages import start_explorers
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
+from served import serving
 from vitedu_book.networks import write_network
-from vitedu_book.widget_state import HOST, scripts_of
 
-from tools.serve import make_server
 from vitedu.analysis.attention_maps import capture_attention
 from vitedu.book.page_network import pack_network
 from vitedu.data.photographs import (
@@ -394,49 +390,11 @@ def test_accessible_and_inside_with_a_photograph(show, cat, theme, width):
 
 @pytest.fixture
 def served(root: Path, networks: Path, browser: Browser) -> Iterator[Callable]:
-    """Open it on a host, at an address, under the policy for that address.
-
-    `change` is what happens to the text of the policies.
-    """
-    pages = []
-
-    def open_one(at: str, change=lambda policies: policies) -> Page:
-        headers = (root / "book/hosting/_headers").read_text("utf-8")
-        (networks / "_headers").write_text(change(headers), "utf-8")
-        (networks / "index.html").touch()
-        script = (root / "book/web" / HOST).read_text("utf-8")
-        (networks / "_static" / HOST).write_text(script, "utf-8")
-        explorer = OwnPhotograph("small")
-        state = {"state": dependency_state(explorer, drop_defaults=False)}
-        text = "".join(scripts_of(state))
-        (networks / "_static" / "state.js").write_text(text, "utf-8")
-        path = networks / at
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(
-            '<!doctype html><html lang="en" data-content_root="../">'
-            "<head><title>t</title><link rel=icon href=data:,>"
-            '<script defer src="../_static/state.js"></script>'
-            f'<script defer src="../_static/{HOST}"></script></head><body>'
-            '<script type="application/vnd.jupyter.widget-view+json">'
-            f'{{"model_id": "{explorer.model_id}"}}</script></body></html>',
-            encoding="utf-8",
-        )
-        server = make_server(networks)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        page = browser.new_page()
-        watch(page, address)
-        page.asked = []
-        page.on("request", lambda request: page.asked.append(request.url))
-        pages.append((page, server))
-        page.goto(f"{address}/{at}")
-        return page
-
-    yield open_one
-    for page, server in pages:
-        page.close()
-        server.shutdown()
-        server.server_close()
+    """Open it on a host, at an address, under the policy for that address."""
+    with serving(
+        root, networks, browser, lambda: OwnPhotograph("small")
+    ) as open_one:
+        yield open_one
 
 
 def test_nothing_leaves_the_machine(served, cat):

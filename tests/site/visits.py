@@ -1,6 +1,7 @@
 """What one sees who opens a page: each look returns the faults it finds."""
 
 from accessibility import faults
+from explorers import NEED_A_NETWORK
 from mounted import TWO_FRAMES
 from moves import LOOK, PAGES, controls_of, far_from_here, move
 from pages import start_explorers
@@ -143,8 +144,8 @@ def stirs(page: Page, path: str) -> list[str]:
     """Move the first controls of the explorers that a page has to have."""
     found = []
     for kind in (kind for kind in PAGES if PAGES[kind] == path):
-        # It needs a network first; see test_own_photograph.
-        if kind == "own-photograph":
+        # They need a network first.
+        if kind.replace("-", " ") in NEED_A_NETWORK:
             continue
         explorer = page.locator(f".vitedu-{kind}")
         expect(explorer).to_have_count(1)

@@ -24,6 +24,7 @@ from vitedu.widgets.reverse_trainer import ReverseTrainer
 from vitedu.widgets.ring import Ring
 from vitedu.widgets.rotary_pairs import RotaryPairs
 from vitedu.widgets.softmax_scaling import SoftmaxScaling
+from vitedu.widgets.teach_it import TeachIt
 from vitedu.widgets.training import Training
 
 __all__ = [
@@ -51,5 +52,6 @@ __all__ = [
     "Ring",
     "RotaryPairs",
     "SoftmaxScaling",
+    "TeachIt",
     "Training",
 ]

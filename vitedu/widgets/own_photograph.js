@@ -6,12 +6,14 @@ import { explorer, onTraits, onceAFrame, setTraits } from "./core/frame.js";
 import { sentence, tidy } from "./core/texts.js";
 import { makeTools } from "./core/tools.js";
 import WORDS from "./own_photograph.words.json" with { type: "json" };
-import {
-  canLoad, loadNetwork, readHeader, startWorker,
-} from "./own_photograph_loading.js";
 import { glow } from "./lit_photograph.js";
+import { canLoad, openNetwork } from "./own_photograph_loading.js";
 import { halfOf, newestOnly, picture } from "./own_photograph_pictures.js";
+import { photographButtons, progressLine } from "./photograph_door.js";
+import DOOR from "./photograph_door.words.json" with { type: "json" };
 
+// A photograph is first shown on the smaller one.
+const GRIDS = [16, 32];
 const PICTURES = ["photograph", "similarity", "colours", "attention"];
 const KEYS = {
   ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1],
@@ -22,30 +24,13 @@ const percent = (share) => `${tidy(100 * share, 2)}%`;
 // The lines above the pictures: a button that begins, ways to give a
 // photograph, how far things are, and what went wrong.
 function entrance({ onStart, onPhotograph }) {
-  let stop = null;
-  const picker = (attributes) => html("input", {
-    type: "file", accept: "image/*", hidden: "", ...attributes,
-    onchange: ({ target }) => {
-      if (target.files.length) onPhotograph(target.files[0]);
-      target.value = ""; // so that the same one can be chosen again
-    },
-  });
-  const files = picker({});
-  const camera = picker({ capture: "environment" });
   const start = button(WORDS.start, onStart);
-  const take = button(WORDS.take, () => camera.click());
-  take.hidden = !matchMedia("(pointer: coarse)").matches;
   const offer = html(
     "div", { class: "offer" },
-    button(WORDS.choose, () => files.click()), take, files, camera,
+    ...photographButtons(WORDS.choose, ([file]) => onPhotograph(file)),
     html("span", { text: WORDS.drop }),
   );
-  const said = html("span");
-  const bar = html("progress", { max: 1 });
-  const cancel = button(WORDS.cancel, () => stop());
-  const progress = html(
-    "div", { class: "progress" }, html("label", {}, said, bar), cancel,
-  );
+  const { root: progress, go, rest } = progressLine();
   const fault = html("p", { class: "fault", role: "status" });
 
   // One of: "start", "offer", "nothing".
@@ -53,25 +38,11 @@ function entrance({ onStart, onPhotograph }) {
     start.hidden = what !== "start";
     offer.hidden = what !== "offer";
   }
-  // How far something is, from 0 to 1, or null; `stopping` ends it.
-  function go(words, share, stopping) {
-    progress.hidden = false;
-    write(said, words);
-    if (share === null) bar.removeAttribute("value");
-    else bar.value = share;
-    stop = stopping;
-    cancel.hidden = !stop;
-  }
-  function rest() {
-    progress.hidden = true;
-    write(said, "");
-  }
   // What went wrong; "" is nothing.
   function complain(words) {
     write(fault, words);
   }
   invite("nothing");
-  rest();
   const roots = [start, offer, progress, fault];
   return { roots, invite, go, rest, complain };
 }
@@ -141,33 +112,28 @@ function render({ model, el }) {
 
   async function open() {
     const control = new AbortController();
-    let starting;
     const tell = (share) => door.go(
-      sentence(WORDS.loading, { percent: Math.floor(100 * share) || 0 }),
+      sentence(DOOR.loading, { percent: Math.floor(100 * share) || 0 }),
       Number.isFinite(share) ? share : null, () => control.abort());
     door.invite("nothing");
     door.complain("");
     tell(0);
     try {
-      const file = await loadNetwork(model, control.signal, tell);
-      control.signal.throwIfAborted();
-      door.go(WORDS.opening, null);
-      const header = readHeader(file);
-      starting = startWorker(file, header, onProgress);
-      const opened = await starting.call(
-        "open", { file, header }, [file.buffer]);
-      [worker, sizes] = [starting, opened];
+      const { worker: ready, opened } = await openNetwork(model, {
+        grids: GRIDS, signal: control.signal, onLoading: tell, onProgress,
+        onOpening: () => door.go(DOOR.opening, null),
+      });
+      [worker, sizes] = [ready, opened];
       layers.setMax(sizes.layers - 1);
       heads.setMax(sizes.heads - 1);
       frame.publish({ kernel: opened.kernel, bytes: opened.bytes });
       door.invite("offer");
       door.rest();
     } catch (error) {
-      starting?.dispose();
       door.invite("start");
       door.rest();
-      door.complain(control.signal.aborted ? WORDS.cancelled
-        : sentence(WORDS.notLoaded, { message: error.message }));
+      door.complain(control.signal.aborted ? DOOR.cancelled
+        : sentence(DOOR.notLoaded, { message: error.message }));
     }
   }
 
@@ -180,7 +146,7 @@ function render({ model, el }) {
     try {
       picture = await createImageBitmap(file);
     } catch (error) {
-      const words = sentence(WORDS.notSeen, { message: error.message });
+      const words = sentence(DOOR.notSeen, { message: error.message });
       if (turn === given) door.complain(words);
       return;
     }
@@ -196,11 +162,11 @@ function render({ model, el }) {
     try {
       whole = await worker.call("show", { picture }, [picture]);
     } catch (error) {
-      door.complain(sentence(WORDS.notSeen, { message: error.message }));
+      door.complain(sentence(DOOR.notSeen, { message: error.message }));
     }
     if (mine !== photograph) return;
     door.rest();
-    if (!whole) door.complain(WORDS.cancelled);
+    if (!whole) door.complain(DOOR.cancelled);
   }
 
   function onProgress({ grid: size, done, square, subject }) {

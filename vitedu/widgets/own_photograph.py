@@ -1,16 +1,12 @@
 """A Vision Transformer that looks at the reader's own photograph."""
 
-from collections.abc import Callable
-from typing import Any
-
-import traitlets
-
-from vitedu.widgets.base import Explorer, Integer
+from vitedu.widgets.base import Integer
+from vitedu.widgets.loaded_network import LoadingExplorer
 
 LAYERS, HEADS = 12, 6
 
 
-class OwnPhotograph(Explorer):
+class OwnPhotograph(LoadingExplorer):
     """A ViT-S/14 that runs in the page on the reader's own photograph.
 
     The page loads the network on request, and nothing afterwards. On the site
@@ -37,30 +33,5 @@ class OwnPhotograph(Explorer):
     files = "own_photograph"
     remembers = ("layer", "head")
 
-    network = traitlets.Unicode().tag(sync=True)
     layer = Integer(9, low=0, high=LAYERS - 1)
     head = Integer(0, low=0, high=HEADS - 1)
-
-    def __init__(
-        self,
-        network: str = "",
-        *,
-        pack: Callable[[], bytes] | None = None,
-        **view: Any,
-    ) -> None:
-        if not isinstance(network, str):
-            raise TypeError(f"network must be a name, got {network!r}")
-        if pack is not None and not callable(pack):
-            raise TypeError(f"pack must be a function, got {pack!r}")
-        super().__init__(network=network, **view)
-        self._pack = pack
-        self.on_msg(self._answer)
-
-    @traitlets.validate("network")
-    def _check_network(self, proposal: Any) -> str:
-        return self._only_once(proposal)
-
-    def _answer(self, widget: Any, content: Any, buffers: Any) -> None:
-        """Send the network to a page that asks for it."""
-        if content == {"network": True} and self._pack is not None:
-            self.send({"network": True}, [self._pack()])

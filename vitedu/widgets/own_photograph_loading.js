@@ -11,9 +11,31 @@ export function canLoad(model) {
   return model.get("network") && (inNotebook || rootOfSite() !== undefined);
 }
 
+// Loads the network and starts the worker that runs it: resolves to {worker,
+// opened}, `opened` being what the worker says of it. `onLoading` is told the
+// share that is there, `onProgress` what the worker tells later.
+export async function openNetwork(model, {
+  grids, signal, onLoading, onOpening, onProgress,
+}) {
+  let worker;
+  try {
+    const file = await loadNetwork(model, signal, onLoading);
+    signal.throwIfAborted();
+    onOpening();
+    const header = readHeader(file);
+    worker = startWorker(file, header, onProgress);
+    const opened = await worker.call(
+      "open", { file, header, grids }, [file.buffer]);
+    return { worker, opened };
+  } catch (error) {
+    worker?.dispose();
+    throw error;
+  }
+}
+
 // Resolves to the bytes of the file that the build wrote, or that a running
 // kernel sends. `onProgress` is told the share that is there.
-export function loadNetwork(model, signal, onProgress) {
+function loadNetwork(model, signal, onProgress) {
   if (rootOfSite() === undefined) return fromKernel(model, signal);
   const address = `${rootOfSite()}_static/networks/${model.get("network")}`;
   return location.protocol === "file:"
@@ -120,7 +142,7 @@ function bytesOf(file, { arrays, start }, name) {
 
 // The worker whose script is in the file, and a way to call its methods; see
 // own_photograph_worker.js.
-export function startWorker(file, header, onProgress) {
+function startWorker(file, header, onProgress) {
   const blob = new Blob(
     [bytesOf(file, header, "worker")], { type: "text/javascript" });
   const address = URL.createObjectURL(blob);

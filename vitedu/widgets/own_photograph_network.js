@@ -194,6 +194,12 @@ export async function makeNetwork(
     return view(all[layer], count * width);
   }
 
+  // The tokens after the block that has just run, before any norm; only while
+  // `run` pauses.
+  function stream(grid) {
+    return view(x, plan.kept[grid].count * width);
+  }
+
   // How alike every patch is to one of them: cosines, (patch,).
   function similarity(grid, layer, patch) {
     const all = tokens(grid, layer).subarray(width);
@@ -224,7 +230,7 @@ export async function makeNetwork(
   }
 
   return {
-    kind, config, run, tokens, similarity, attention,
+    kind, config, run, tokens, stream, similarity, attention,
     bytes: buffer.byteLength,
   };
 }

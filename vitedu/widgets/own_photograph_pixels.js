@@ -86,6 +86,20 @@ export function normalised(square, { mean, std }) {
   });
 }
 
+// The means of squares of an image, (3, side, side): (3, count, count).
+export function averaged(image, side, count) {
+  const each = side / count;
+  const means = new Float32Array(3 * count * count);
+  image.forEach((value, i) => {
+    const row = Math.floor(i / side) % side;
+    const square = Math.floor(row / each) * count
+      + Math.floor(i % side / each);
+    means[Math.floor(i / (side * side)) * count * count + square] +=
+      value / (each * each);
+  });
+  return means;
+}
+
 // The first principal components of rows, (row, width): (row, 3), the largest
 // first. Each is turned so that few rows stand out with large numbers rather
 // than with small ones.

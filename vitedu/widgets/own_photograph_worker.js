@@ -3,8 +3,11 @@
 
 import { makeNetwork } from "./own_photograph_network.js";
 import {
-  asColours, centreSquare, normalised, principalComponents,
+  asColours, averaged, centreSquare, normalised, principalComponents,
 } from "./own_photograph_pixels.js";
+
+// To a side, of bare pixels: as vitedu.pretrained.probes has them.
+const SQUARES = 16;
 
 // A picture as pixels, (row, column, 4). Transparent is laid on white; one of
 // more than 16 million pixels is scaled down first.
@@ -22,10 +25,19 @@ function pixelsOf(picture) {
   return context.getImageData(0, 0, width, height);
 }
 
+// The mean of rows, (row, width).
+function meanOf(rows, width) {
+  const mean = new Float64Array(width);
+  rows.forEach((value, i) => (mean[i % width] += value));
+  return mean.map((total) => total * width / rows.length);
+}
+
 // Answers {id, method, ...} with {id, result} or {id, fault}; between them it
-// tells how far it is, {progress}.
-function serve(grids) {
+// tells how far it is, {progress}. A photograph is first shown on the smallest
+// of the `grids`.
+function serve() {
   let network;
+  let grids;
   let run = 0;
   // Where the class token looks most in the last block, in shares of the
   // side, (down, across): the mean over all heads and three by three patches.
@@ -52,10 +64,13 @@ function serve(grids) {
   // Other messages are read between two blocks.
   const pause = () => new Promise((done) => setTimeout(done));
   const methods = {
-    async open({ file, header }) {
+    async open({ file, header, grids: wanted }) {
+      grids = wanted;
       network = await makeNetwork(file, header, grids);
       const { num_layers: layers, num_heads: heads } = network.config;
-      return { kernel: network.kind, bytes: network.bytes, layers, heads };
+      const { d_model: width, patch_size: patch } = network.config;
+      return { kernel: network.kind, bytes: network.bytes, layers, heads,
+        width, patch };
     },
     async show({ picture }) {
       const mine = (run += 1);
@@ -74,6 +89,31 @@ function serve(grids) {
         postMessage({ progress: { grid, subject: subjectOf(grid) } });
       }
       return true;
+    },
+    // What every block makes of a photograph on the smallest grid: `means`
+    // over the patches, (block, d_model); `tokens`, the patches themselves,
+    // (block, patch, d_model), if they are `wanted`; `pixels`, averaged over
+    // squares. Null where it was stopped.
+    async features({ picture, wanted }) {
+      const mine = (run += 1);
+      const [grid] = grids;
+      const { num_layers: layers, d_model: width, patch_size: patch } =
+        network.config;
+      const square = centreSquare(pixelsOf(picture), grid * patch);
+      const image = normalised(square, network.config);
+      const means = new Float32Array(layers * width);
+      const each = grid * grid * width;
+      const tokens = wanted ? new Float32Array(layers * each) : null;
+      const whole = await network.run(image, grid, async (done) => {
+        const patches = network.stream(grid).subarray(width);
+        means.set(meanOf(patches, width), (done - 1) * width);
+        tokens?.set(patches, (done - 1) * each);
+        postMessage({ progress: { done } });
+        await pause();
+        return mine === run;
+      });
+      const pixels = averaged(image, grid * patch, SQUARES);
+      return whole ? { means, tokens, pixels, square } : null;
     },
     stop() {
       run += 1;
@@ -99,5 +139,4 @@ function serve(grids) {
   };
 }
 
-// A photograph is first shown on the smaller grid.
-serve([16, 32]);
+serve();

@@ -15,8 +15,8 @@ from .hosting import policy_tag
 from .widget_state import version_of
 
 FOLDER = "embed"
-# It needs a policy that a frame should not have.
-WITHOUT = {"own-photograph"}
+# They need a policy that a frame should not have.
+WITHOUT = {"own-photograph", "teach-it"}
 
 
 def setup(app: Sphinx) -> None:

@@ -164,10 +164,11 @@ function makePicture(
 //   usual: Settings that this reader's browser starts with in place of what
 //     the page gives, () => values.
 //   styles: Names of classes, where style sheets are shared.
+//   alone: Whether the site has a page with this explorer alone.
 export function defineExplorer(name, {
   words, read = () => ({}), fit = (settings) => settings, controls = {},
   compute, say, pictures = {}, parts = {}, starts, layout, from = {},
-  tour = (steps) => steps, usual = () => ({}), styles = [],
+  tour = (steps) => steps, usual = () => ({}), styles = [], alone = true,
 }) {
   function render({ model, el }) {
     const schema = model.get("_schema");
@@ -182,7 +183,7 @@ export function defineExplorer(name, {
     }, given);
     const wanted = usual();
     const tools = makeTools(frame, model, {
-      usual: wanted,
+      usual: wanted, alone,
       // A step is in force when its sentence is asked for.
       tour: tour(words.tour ?? [], given).map(([step, changes, part]) => [
         () => sentence(step, say(compute(settings(), given), given)),
