@@ -154,7 +154,9 @@ function scoresOf({ weight, bias }, features, from = 0) {
   return bias.map((start, c) => {
     const row = weight[c];
     let score = start;
-    for (let j = 0; j < row.length; j += 1) score += row[j] * features[from + j];
+    for (let j = 0; j < row.length; j += 1) {
+      score += row[j] * features[from + j];
+    }
     return score;
   });
 }

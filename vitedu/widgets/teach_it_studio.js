@@ -312,7 +312,7 @@ export function makeStudio(model, redraw) {
     studio.unseen = builtInPhotographs(model.get("unseen"));
   }
   return Object.assign(studio, {
-    classes, pending, lesson, names, sizes, open, goOn, add, ask, forget, choose, addClass,
-    removeClass, changed, complain, dispose,
+    classes, pending, lesson, names, sizes, open, goOn, add, ask, forget,
+    choose, addClass, removeClass, changed, complain, dispose,
   });
 }
