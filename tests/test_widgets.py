@@ -113,6 +113,14 @@ WRONG_PARTS = {
         ({"length": 20, "other": 20}, "other must lie below length=20"),
     ],
     "ring": [({"gradients": np.full((8, 8), 100)}, r"\[-99, 99\], got 100")],
+    "teach it": [
+        ({"names": ["bag", "coat"]}, "names must be 2 to 5 .* for 3"),
+        ({"names": ["bag", "coat", "bag"]}, "2 to 5 different names"),
+        (
+            {"pictures": np.zeros((3, 1, 28, 28), "u1")},
+            "pictures must have 2 to 20 of each class, got 1",
+        ),
+    ],
     "training": [
         ({"names": ["one"]}, "names must have .* 2, got 1"),
         ({"labels": np.full(30, 10, "u1")}, r"lie in \[0, 9\], got 10"),

@@ -170,7 +170,7 @@ def test_the_built_in_pictures_are_learned_as_the_library_learns_them(show):
         np.testing.assert_allclose(shown["chances"], chances, atol=1e-3)
         first = int(chances.argmax())
         assert shown["shown"] == first
-        scale = parts.abs().max()
+        scale = parts.abs().max().item()
         np.testing.assert_allclose(
             np.array(shown["parts"]) / scale,
             parts[:, first] / scale,
@@ -294,7 +294,7 @@ def test_what_is_missing_is_said(show, folder):
     expect_published(explorer, samples=5, repeated=1)
     foot = page.locator(".of-evidence")
     expect(foot).to_contain_text("fewer than 5 photographs")
-    expect(foot).to_contain_text("1 photographs are there twice")
+    expect(foot).to_contain_text("One photograph is there twice")
     page.get_by_label("Name of the class").nth(1).fill("class 1")
     expect(page.locator(".vitedu-fault").nth(1)).to_have_text(
         "Two classes need different names."
@@ -344,7 +344,7 @@ def test_teaching_can_be_stopped_and_goes_on(show):
     page = show("slow")
     load(page)
     page.get_by_role("button", name="Cancel").click()
-    again = page.get_by_role("button", name="Go on with the")
+    again = page.get_by_role("button", name="Go on (")
     expect(again).to_be_visible()
     expect(page.locator(".progress")).to_be_hidden()
     again.click()

@@ -35,7 +35,7 @@ _FREE = ("num_heads", "num_layers", "image_size", "patch_size", "layer_scale")
 
 
 def page_network() -> dict[str, Any]:
-    """Return the packaged network as keyword arguments of `OwnPhotograph`.
+    """Return the packaged network as arguments of `OwnPhotograph`, `TeachIt`.
 
     Its name changes with what is packed, so that no browser takes an old file
     for it. The arguments are empty where the package with the weights is not

@@ -93,7 +93,8 @@ function serve() {
     // What every block makes of a photograph on the smallest grid: `means`
     // over the patches, (block, d_model); `tokens`, the patches themselves,
     // (block, patch, d_model), if they are `wanted`; `pixels`, averaged over
-    // squares. Null where it was stopped.
+    // squares; `square`, what it was seen as, if `wanted`, too. Null where it
+    // was stopped.
     async features({ picture, wanted }) {
       const mine = (run += 1);
       const [grid] = grids;
@@ -113,7 +114,8 @@ function serve() {
         return mine === run;
       });
       const pixels = averaged(image, grid * patch, SQUARES);
-      return whole ? { means, tokens, pixels, square } : null;
+      return whole ? { means, tokens, pixels, square: wanted ? square : null }
+        : null;
     },
     stop() {
       run += 1;

@@ -58,7 +58,8 @@ export function compute(settings, { studio }) {
   const found = {
     evidence, block, head, missing, names: head?.names ?? [],
     taught: lesson.names, mistakes: mistakesOf(lesson, block),
-    isBusy: Boolean(studio.busy), ...answered(head, studio, settings.shown),
+    isBusy: Boolean(studio.busy), isQuiet: Boolean(studio.busy),
+    ...answered(head, studio, settings.shown),
   };
   return { ...found, published: publishedOf(found, settings, studio) };
 }
@@ -86,7 +87,8 @@ function caution({ evidence }) {
   const words = [];
   if (!evidence.isEnough) words.push(WORDS.tooFew);
   if (evidence.repeated) {
-    words.push(sentence(WORDS.repeated, { count: evidence.repeated }));
+    words.push(evidence.repeated === 1 ? WORDS.repeatedOnce
+      : sentence(WORDS.repeated, { count: evidence.repeated }));
   }
   return (words.length ? words : [WORDS.chosen]).join(" ");
 }

@@ -43,8 +43,9 @@ function productsOf(x) {
   const products = x.map(() => new Float64Array(x.length));
   for (let i = 0; i < x.length; i += 1) {
     for (let k = 0; k <= i; k += 1) {
+      const [a, b] = [x[i], x[k]];
       let product = 1;
-      for (let j = 0; j < x[i].length; j += 1) product += x[i][j] * x[k][j];
+      for (let j = 0; j < a.length; j += 1) product += a[j] * b[j];
       products[i][k] = products[k][i] = product;
     }
   }
@@ -58,17 +59,19 @@ export function inverseOf(matrix, added = 0) {
   const lower = matrix.map((row) => Float64Array.from(row));
   for (let j = 0; j < n; j += 1) {
     for (let i = j; i < n; i += 1) {
-      let rest = lower[i][j] + (i === j ? added : 0);
-      for (let k = 0; k < j; k += 1) rest -= lower[i][k] * lower[j][k];
+      const [row, other] = [lower[i], lower[j]];
+      let rest = row[j] + (i === j ? added : 0);
+      for (let k = 0; k < j; k += 1) rest -= row[k] * other[k];
       lower[i][j] = i === j ? Math.sqrt(rest) : rest / lower[j][j];
     }
   }
   const columns = Array.from({ length: n }, (_, j) => {
     const column = new Float64Array(n);
     for (let i = j; i < n; i += 1) {
+      const row = lower[i];
       let rest = i === j ? 1 : 0;
-      for (let k = j; k < i; k += 1) rest -= lower[i][k] * column[k];
-      column[i] = rest / lower[i][i];
+      for (let k = j; k < i; k += 1) rest -= row[k] * column[k];
+      column[i] = rest / row[i];
     }
     return column;
   });
@@ -128,9 +131,12 @@ export function fitRidge(rows, labels, strengths = STRENGTHS) {
     ([, loss]) => loss)[0];
   const weight = wanted[0].map((_, c) => {
     const row = new Float64Array(mean.length);
-    x.forEach((features, i) => features.forEach((value, j) => {
-      row[j] += factor * dual[i][c] * value / std[j];
-    }));
+    x.forEach((features, i) => {
+      const share = factor * dual[i][c];
+      for (let j = 0; j < row.length; j += 1) {
+        row[j] += share * features[j] / std[j];
+      }
+    });
     return row;
   });
   const bias = weight.map((row, c) => factor * sum(dual.map((all) => all[c]))
@@ -148,7 +154,9 @@ function scoresOf({ weight, bias }, features, from = 0) {
   return bias.map((start, c) => {
     const row = weight[c];
     let score = start;
-    for (let j = 0; j < row.length; j += 1) score += row[j] * features[from + j];
+    for (let j = 0; j < row.length; j += 1) {
+      score += row[j] * features[from + j];
+    }
     return score;
   });
 }

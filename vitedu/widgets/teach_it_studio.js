@@ -12,8 +12,9 @@ import { evidenceOf } from "./teach_it_maths.js";
 export const GRID = 16;
 export const MOST = { classes: 5, photographs: 20 };
 const THUMBNAIL = 56;
-// While photographs are still to come, a fit of so many is quick enough.
-const QUICK = 40;
+// While photographs are still to come, fits take one part in so many of the
+// time.
+const SELDOM = 10;
 
 // The centre square of a picture, small.
 function thumbnailOf(picture) {
@@ -106,17 +107,20 @@ export function makeStudio(model, redraw) {
     redraw();
   }
 
-  // The head on every block, as long as nothing has changed the same object.
+  // What was taught, with the head on every block: the same object as long as
+  // nothing has changed.
   function lesson() {
     const key = `${studio.set} ${changes}`;
     if (known.key === key) return known;
     const found = lessonOf(classes());
+    const now = performance.now();
     const waits = isRunning && known.evidence && known.set === studio.set
-      && found.samples?.length > QUICK && pending().length;
+      && found.samples && now < known.next && pending().length;
     if (waits) return known;
     known = { ...found, key, set: studio.set };
     if (found.samples) {
       known.evidence = evidenceOf(found.samples, studio.opened.layers);
+      known.next = now + (1 + SELDOM) * (performance.now() - now);
     }
     return known;
   }
@@ -308,7 +312,7 @@ export function makeStudio(model, redraw) {
     studio.unseen = builtInPhotographs(model.get("unseen"));
   }
   return Object.assign(studio, {
-    classes, pending, lesson, names, sizes, open, goOn, add, ask, forget, choose, addClass,
-    removeClass, changed, complain, dispose,
+    classes, pending, lesson, names, sizes, open, goOn, add, ask, forget,
+    choose, addClass, removeClass, changed, complain, dispose,
   });
 }

@@ -1,8 +1,8 @@
-"""The network that the explorer of one's own photograph loads.
+"""The network that explorers load for the reader's own photographs.
 
-A page that shows the explorer names the file. It is packed once and kept in
-`_build/networks`; the site gets a copy. A build without the weights names
-none, and the explorer says so.
+A page that shows such an explorer names the file. It is packed once and kept
+in `_build/networks`; the site gets a copy. A build without the weights names
+none, and the explorers say so.
 """
 
 import base64
