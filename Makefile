@@ -70,7 +70,6 @@ lint: $(VENV)/.installed-dev
 # them into the cache that the build of the site reads. One at a time goes to
 # whichever process is free, so that both end together.
 library: $(VENV)/.installed-dev
-	$(BIN)/python -m tools.ensure_browser
 	$(PYTEST) --dist load --maxschedchunk 1 --nbmake --nbmake-timeout=900 \
 	  --ignore=tests/site chapters tests
 

@@ -18,6 +18,8 @@ SMALL = {
     "image_size": 20,
     "patch_size": 4,
 }
+# So many blocks that there is time to cancel.
+SLOW = {"num_layers": 40}
 
 
 def small_network(**changes) -> VisionTransformer:

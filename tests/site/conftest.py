@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from mounted import mounted
+from networks import SLOW, small_network
 from playwright.sync_api import (
     Browser,
     Page,
@@ -19,9 +20,11 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from vitedu_book.networks import write_network
 
 from tools import ensure_browser
 from tools.serve import make_server
+from vitedu.book.page_network import pack_network
 from vitedu.widgets.base import Explorer
 
 # A busy machine may draw nothing for seconds; a test that is right waits no
@@ -144,6 +147,16 @@ def show(
             return stack.enter_context(page)
 
         yield open_one
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory) -> Path:
+    """Write a small network as a build does, and a slow one."""
+    folder = tmp_path_factory.mktemp("site")
+    for name, changes in (("small", {}), ("slow", SLOW)):
+        packed = pack_network(small_network(**changes))
+        write_network(folder / "_static/networks", name, packed)
+    return folder
 
 
 def watch(page: Page, home: str) -> None:

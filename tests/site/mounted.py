@@ -124,6 +124,20 @@ def ready(page: Page) -> Locator:
     return explorer_of(page)
 
 
+def button(page: Page, name: str) -> Locator:
+    """Return the button with exactly this name."""
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def wait_for_step(page: Page, step: int) -> None:
+    """Wait until a training has come so far."""
+    page.wait_for_function(
+        "([root, step]) =>"
+        " Number(document.querySelector(root).dataset.step) >= step",
+        arg=[EXPLORER, step],
+    )
+
+
 def choose_setting(page: Page, name: str) -> None:
     """Press a named setting; it is then the one that holds."""
     button = page.get_by_role("button", name=name, exact=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mounted import (
     EXPLORER,
+    button,
     choose_setting,
     each_look,
     expect_accessible_and_inside,
@@ -13,24 +14,13 @@ from mounted import (
     explorer_of,
     published,
     settle,
+    wait_for_step,
 )
 from playwright.sync_api import Page, expect
 
 from vitedu.widgets import Collapse
 
 GROUPS, POINTS = 6, 120
-
-
-def button(page: Page, name: str):
-    return page.get_by_role("button", name=name, exact=True)
-
-
-def wait_for_step(page: Page, step: int) -> None:
-    page.wait_for_function(
-        "([root, step]) =>"
-        " Number(document.querySelector(root).dataset.step) >= step",
-        arg=[EXPLORER, step],
-    )
 
 
 def curve_ends(page: Page, name: str) -> np.ndarray:

@@ -8,10 +8,12 @@ from explorers import reverse_trainer as make
 from javascript import run
 from mounted import (
     EXPLORER,
+    button,
     choose_setting,
     expect_published,
     explorer_of,
     published,
+    wait_for_step,
 )
 from playwright.sync_api import Page, expect
 
@@ -21,18 +23,6 @@ LENGTH, SYMBOLS = 10, 8
 
 
 # The page around the network.
-
-
-def button(page: Page, name: str):
-    return page.get_by_role("button", name=name, exact=True)
-
-
-def wait_for_step(page: Page, step: int) -> None:
-    page.wait_for_function(
-        "([root, step]) =>"
-        " Number(document.querySelector(root).dataset.step) >= step",
-        arg=[EXPLORER, step],
-    )
 
 
 def stands_still(page: Page) -> bool:

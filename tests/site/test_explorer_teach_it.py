@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,15 +14,13 @@ from mounted import (
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
-    mounted,
     published,
 )
 from networks import rounded, small_network
 from PIL import Image
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from served import serving
 from torch.nn.functional import adaptive_avg_pool2d
-from vitedu_book.networks import write_network
 
 from vitedu.book.clothes_to_teach import KINDS, clothes_to_teach
 from vitedu.book.page_network import pack_network
@@ -36,44 +34,19 @@ from vitedu.pretrained import probes
 from vitedu.pretrained.probes import Probe, fit_ridge, load_probe, save_probe
 from vitedu.widgets import TeachIt
 
-FOLDER = "_static/networks"
 SIDE = 64
 BLOCKS = 3
-SLOW = {"num_layers": 40}
-
-
-@pytest.fixture(scope="module")
-def networks(tmp_path_factory) -> Path:
-    """Write a small network as a build does, and a slow one."""
-    folder = tmp_path_factory.mktemp("site")
-    for name, changes in (("small", {}), ("slow", SLOW)):
-        packed = pack_network(small_network(**changes))
-        write_network(folder / FOLDER, name, packed)
-    return folder
 
 
 @pytest.fixture
-def show(
-    browser: Browser, root: Path, networks: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
+def show(show: Callable, networks: Path) -> Callable[..., Page]:
     """Open explorers from disk, in a site that has the networks."""
-    stack = []
 
     def open_one(name: str = "small", **how) -> Page:
-        opened = mounted(
-            browser,
-            root,
-            tmp_path / "a.html",
-            TeachIt(**clothes_to_teach(), network=name),
-            content_root=f"{networks.as_uri()}/",
-            **how,
-        )
-        stack.append(opened)
-        return opened.__enter__()
+        widget = TeachIt(**clothes_to_teach(), network=name)
+        return show(widget, content_root=f"{networks.as_uri()}/", **how)
 
-    yield open_one
-    for opened in stack:
-        opened.__exit__(None, None, None)
+    return open_one
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,13 @@ from mounted import (
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
-    mounted,
     published,
 )
-from networks import rounded, small_network
+from networks import SLOW, rounded, small_network
 from pages import start_explorers
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 from served import serving
-from vitedu_book.networks import write_network
 
 from vitedu.analysis.attention_maps import capture_attention
 from vitedu.book.page_network import pack_network
@@ -35,20 +33,8 @@ from vitedu.widgets import OwnPhotograph
 
 CHAPTER = "chapters/20-real-vit.html"
 START = "Try your own photograph (loads 22 MB once)"
-FOLDER = "_static/networks"
 # The small network has three layers and two heads.
 LAST = 2
-SLOW = {"num_layers": 40}
-
-
-@pytest.fixture(scope="module")
-def networks(tmp_path_factory) -> Path:
-    """Write a small network as a build does, and a slow one."""
-    folder = tmp_path_factory.mktemp("site")
-    for name, changes in (("small", {}), ("slow", SLOW)):
-        packed = pack_network(small_network(**changes))
-        write_network(folder / FOLDER, name, packed)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -61,27 +47,14 @@ def cat(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def show(
-    browser: Browser, root: Path, networks: Path, tmp_path: Path
-) -> Iterator[Callable[..., Page]]:
+def show(show: Callable, networks: Path) -> Callable[..., Page]:
     """Open explorers from disk, in a site that has the networks."""
-    stack = []
 
     def open_one(name: str = "small", **how) -> Page:
-        opened = mounted(
-            browser,
-            root,
-            tmp_path / "a.html",
-            OwnPhotograph(name),
-            content_root=f"{networks.as_uri()}/",
-            **how,
-        )
-        stack.append(opened)
-        return opened.__enter__()
+        widget = OwnPhotograph(name)
+        return show(widget, content_root=f"{networks.as_uri()}/", **how)
 
-    yield open_one
-    for opened in stack:
-        opened.__exit__(None, None, None)
+    return open_one
 
 
 def start(page: Page) -> None:
