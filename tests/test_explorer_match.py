@@ -97,7 +97,7 @@ def test_cosines_and_losses_are_those_of_the_library(view):
     )
     pair = vectors[0] @ model.encode_captions(encode_captions(both)).mT
     shown = found["said"]["own"], found["said"]["other"]
-    assert shown == tuple(f"{x:.2f}".replace("-", "−") for x in pair.tolist())
+    assert shown == tuple(f"{x:.3f}".replace("-", "−") for x in pair.tolist())
     np.testing.assert_allclose(
         found["learned"], 1 / model.log_scale.exp(), rtol=1e-6
     )

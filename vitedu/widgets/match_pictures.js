@@ -50,7 +50,7 @@ export function pairBars({ settings, before, after }, width) {
       draft("rect", { class: isTrue ? "level true" : "level", x: 0, y: y + 8,
         width: hundredths(long * Math.min(1, Math.max(0, cosine))),
         height: BARS.bar, rx: 3 }),
-      text(width, y + 20, fixed(cosine),
+      text(width, y + 20, fixed(cosine, 3),
         { class: "number", "text-anchor": "end" }),
     ];
   });
