@@ -132,7 +132,7 @@ def test_the_reading_says_what_was_measured(weights, at, relation):
     kind = ("left or right", "above or below")[relation]
     assert (
         f"{kind}, these weights prefer the true sentence in "
-        f"{right / 2:.0f}% of 200 choices; a coin would in 50%."
+        f"{right / 2:.0f}% of 200 choices; a coin would be right in 50%."
     ) in found["said"]["reading"]
     ahead = "true" if found["before"] > found["after"] else "false"
     assert f"The {ahead} sentence is ahead." in found["said"]["reading"]
