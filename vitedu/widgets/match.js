@@ -128,7 +128,7 @@ export function say(found, { measured, unseen, words }) {
   return {
     ...numbers, verdict: WORDS.verdicts[verdict],
     reading: [WORDS.cosines, WORDS.verdicts[verdict], WORDS.met[met],
-      WORDS.measured[scene.relation], WORDS.losses]
+      WORDS.measured[scene.relation], WORDS.row, WORDS.losses]
       .map((one) => sentence(one, numbers)).join(" "),
   };
 }
