@@ -17,9 +17,12 @@ from vitedu.book.followed_digits import (
     followed_digits,
 )
 from vitedu.book.hidden_patches import pictures_to_hide
+from vitedu.book.matched_scenes import scenes_to_match
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
+from vitedu.data.captions import MAX_WORDS, WORDS
 from vitedu.data.fashion import CLASSES, fashion
+from vitedu.objectives.contrastive import ImagesAndCaptions
 from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 from vitedu.patches import patchify
 from vitedu.vit import VisionTransformer
@@ -38,6 +41,7 @@ from vitedu.widgets import (
     HideAndGuess,
     HowManyImages,
     MaskEditor,
+    Match,
     ModelCounter,
     NormAxes,
     OwnPhotograph,
@@ -213,6 +217,47 @@ def how_many_images(**changes) -> HowManyImages:
     return HowManyImages(**usual | changes)
 
 
+def matching_model(seed: int = 0, **config) -> ImagesAndCaptions:
+    """Make one of 2 and 3 blocks whose weights all count."""
+    sizes = {"d_model": 12, "d_ff": 20, "num_layers": 2, "num_heads": 3}
+    sizes |= {"image_size": 20, "patch_size": 5, "num_classes": 0}
+    sizes["drop_path"] = 0.0
+    torch.manual_seed(seed)
+    model = ImagesAndCaptions(
+        ViTConfig.digits(**sizes | config),
+        vocab_size=len(WORDS),
+        max_len=MAX_WORDS,
+        width=10,
+        text_layers=3,
+    )
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return rounded_to_half(model).eval()
+
+
+# How often the two networks of `matching` prefer the true sentence.
+MEASURED = [
+    {
+        "weights": weights,
+        "relation": at,
+        "choices": 200,
+        "right": right + 2 * at,
+    }
+    for weights, right in (("plain", 104), ("near", 180))
+    for at in (0, 1)
+]
+
+
+@cache
+def matching() -> dict[str, Any]:
+    return scenes_to_match(matching_model(0), matching_model(1), MEASURED)
+
+
+def match(**changes) -> Match:
+    return Match(**matching() | changes)
+
+
 def make_batch(*shape: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     return rng.normal(0.3, 2, shape or (2, 3, 5)).astype("f4")
@@ -303,6 +348,7 @@ MAKERS = {
     "hide and guess": hide_and_guess,
     "how many images": how_many_images,
     "mask editor": MaskEditor,
+    "match": match,
     "model counter": ModelCounter,
     "norm axes": norm_axes,
     "own photograph": own_photograph,

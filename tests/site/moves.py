@@ -17,6 +17,7 @@ PAGES = {
     "decoding-steps": "chapters/10-decoding.html",
     "patch-cutter": "chapters/11-patches.html",
     "hide-and-guess": "chapters/23-without-labels.html",
+    "match": "chapters/23-without-labels.html",
     "collapse": "chapters/23-without-labels.html",
     "how-many-images": "chapters/17-data-and-transfer.html",
     "model-counter": "chapters/15-counting.html",

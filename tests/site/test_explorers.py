@@ -57,7 +57,7 @@ START = {
     "patch cutter": {"patch": 8, "place": 101},
 }
 # Their sentence is the same, or they say how a training goes on.
-WITHOUT_WORDS = {"written for", "Learning rate", "Speed"}
+WITHOUT_WORDS = {"written for", "Learning rate", "Speed", "In the cells"}
 WITHOUT_PICTURE = {"Learning rate", "Speed"}
 WITHOUT = {"picture": WITHOUT_PICTURE, "reading": WITHOUT_WORDS}
 # The view that has the controls, where it is not the first.

@@ -14,6 +14,7 @@ from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.hide_and_guess import HideAndGuess
 from vitedu.widgets.how_many_images import HowManyImages
 from vitedu.widgets.mask_editor import MaskEditor
+from vitedu.widgets.match import Match
 from vitedu.widgets.model_counter import ModelCounter
 from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.own_photograph import OwnPhotograph
@@ -42,6 +43,7 @@ __all__ = [
     "HideAndGuess",
     "HowManyImages",
     "MaskEditor",
+    "Match",
     "ModelCounter",
     "NormAxes",
     "OwnPhotograph",
