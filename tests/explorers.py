@@ -15,6 +15,7 @@ from vitedu.book.followed_digits import (
     digits_to_shuffle,
     followed_digits,
 )
+from vitedu.book.followed_photograph import followed_photograph
 from vitedu.book.hidden_patches import pictures_to_hide
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
@@ -229,6 +230,24 @@ def patch_cutter(**changes) -> PatchCutter:
     """Make one of 21 x 35 pixels."""
     usual = {"image": make_image(), "patch_sizes": [3, 5, 7, 10]}
     return PatchCutter(**usual | {"patch_size": 7} | changes)
+
+
+@cache
+def walking_model() -> VisionTransformer:
+    """Make one of 4 layers, 3 heads and 16 x 16 patches of 2 x 2 pixels."""
+    sizes = {"d_model": 48, "d_ff": 7, "num_layers": 4, "num_heads": 3}
+    sizes |= {"image_size": 32, "patch_size": 2, "num_classes": 0}
+    torch.manual_seed(0)
+    model = VisionTransformer(ViTConfig(**sizes, layer_scale=0.5)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.2 * torch.randn_like(weight)
+    return model
+
+
+@cache
+def followed_picture() -> dict[str, Any]:
+    return followed_photograph(walking_model())
 
 
 def sequence(image, size, order, cut) -> np.ndarray:
