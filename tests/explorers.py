@@ -40,6 +40,7 @@ from vitedu.widgets import (
     ModelCounter,
     NormAxes,
     OwnPhotograph,
+    PatchByPatch,
     PatchCutter,
     PositionalEncoding,
     Reach,
@@ -250,6 +251,10 @@ def followed_picture() -> dict[str, Any]:
     return followed_photograph(walking_model())
 
 
+def patch_by_patch(**changes) -> PatchByPatch:
+    return PatchByPatch(**followed_picture() | changes)
+
+
 def sequence(image, size, order, cut) -> np.ndarray:
     """Return what patches of an image become, (patch, number)."""
     rows, columns = image.shape[0] // size, image.shape[1] // size
@@ -313,6 +318,7 @@ MAKERS = {
     "model counter": ModelCounter,
     "norm axes": norm_axes,
     "own photograph": own_photograph,
+    "patch by patch": patch_by_patch,
     "patch cutter": patch_cutter,
     "positional encoding": PositionalEncoding,
     "reach": Reach,

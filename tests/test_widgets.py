@@ -218,6 +218,7 @@ MADE_OF = {
     "attention distance": "maps images steps image_names",
     "follow sentence": "weights src_words tgt_words layout config",
     "head viewer": "weights tokens",
+    "patch by patch": "picture later layout",
     "training": "images labels answers names",
 }
 

@@ -476,6 +476,7 @@ TOURS = {
     "mask editor": MAKERS["mask editor"],
     "model counter": MAKERS["model counter"],
     "norm axes": book_batch,
+    "patch by patch": MAKERS["patch by patch"],
     "patch cutter": book_photograph,
     "positional encoding": MAKERS["positional encoding"],
     "reach": MAKERS["reach"],

@@ -27,9 +27,11 @@ from vitedu.vit import VisionTransformer
 GRID, STEP, ROW, COLUMN = 16, 4, 3, 1
 # Of a token, so many numbers are sent, evenly spaced.
 SHOWN = 24
-# Steps of a cosine between 0 and 1, and of a weight between 0 and the largest
+# Steps between 0 and 1 of a cosine, and of a weight between 0 and the largest
 # of its row.
-LEVELS = 50
+LEVELS, SHADES = 100, 20
+# Of a row of weights, so many of the largest are sent as they are.
+BEST = 5
 # Of the first token: as it is cut, and with its position. Then in each block.
 BEFORE = ("project", "positions")
 IN_BLOCK = ("norm1", "attended", "middle", "norm2", "fed", "after")
@@ -61,10 +63,12 @@ def followed_photograph(
       blue: projected, with positions, after each block, and after the last
       norm, (depth, patch, colour);
     - `cosines`: between the followed tokens and all patches, with positions
-      and after each block, in steps of 1/50, as differences from depth to
+      and after each block, in steps of 1/100, as differences from depth to
       depth, (depth, token, patch);
-    - `weights`: where each head looks from there, in steps of 1/50 of the
-      largest, (layer, head, token, key), and these, `largest`.
+    - `shades`: where each head looks from there, in steps of 1/20 of the
+      largest weight, (layer, head, token, key);
+    - `best`: the five tokens that get most, (layer, head, token, best), and
+      `weights`: what they get, then the token itself and the class token.
 
     The steps are the tokens before and with their positions; in each block
     the first norm, what attention adds, the sum, the second norm, what the
@@ -174,7 +178,6 @@ def _arrays(
         "pixels": _half(pixels[torch.tensor(chosen[1:]) - 1]),
         "numbers": _half(walk.tokens[:, chosen, ::every].transpose(0, 1)),
         "lengths": _half(walk.tokens.norm(dim=-1)),
-        "largest": _half(walk.weights[:, :, chosen].amax(-1)),
         "colours": np.stack(
             [
                 _colours(tokens[1:])
@@ -182,8 +185,7 @@ def _arrays(
             ]
         ),
         "cosines": _levels(depths, chosen),
-        "weights": _shares(walk.weights[:, :, chosen]),
-    }
+    } | _looks(walk.weights[:, :, chosen], chosen)
 
 
 def _half(values: Tensor) -> np.ndarray:
@@ -212,9 +214,19 @@ def _levels(
     return np.diff(levels, axis=0, prepend=np.int8(0))
 
 
-def _shares(weights: Float[Tensor, "layer head query key"]) -> np.ndarray:
-    shares = weights / weights.amax(-1, keepdim=True)
-    return (shares * LEVELS).round().byte().numpy()
+def _looks(
+    weights: Float[Tensor, "layer head query key"], chosen: list[int]
+) -> dict[str, np.ndarray]:
+    """Return all weights as shades, and some as they are."""
+    largest, best = weights.topk(BEST, dim=-1)
+    itself = torch.tensor(chosen).expand(weights.shape[:-1])[..., None]
+    own = weights.gather(-1, itself)
+    shades = weights / largest[..., :1] * SHADES
+    return {
+        "best": best.numpy().astype("<u2"),
+        "weights": _half(torch.cat([largest, own, weights[..., :1]], dim=-1)),
+        "shades": shades.round().byte().numpy(),
+    }
 
 
 def _picture(image: Float[Tensor, "3 height width"]) -> str:

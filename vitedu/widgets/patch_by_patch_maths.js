@@ -8,7 +8,7 @@ export const GRID = 16;
 const [STEP, ROW, COLUMN] = [4, 3, 1];
 const ACROSS = GRID / STEP;
 export const PATCHES = GRID ** 2;
-const LEVELS = 50;
+const [LEVELS, SHADES] = [100, 20];
 export const STAGES = ["image", "patches", "tokens", "class token",
   "positions", "first norm", "attention", "first sum", "second norm",
   "second sum", "depth", "answer"];
@@ -22,6 +22,7 @@ const PARTS = { norm1: 0, attended: 1, middle: 2, norm2: 3, fed: 4, after: 5 };
 export const BASE = { side: 224, patch: 16, width: 768, heads: 12, layers: 12 };
 
 const TYPES = { f2: [2, (bytes) => fromHalf(new Uint16Array(bytes))],
+  u2: [2, (bytes) => new Uint16Array(bytes)],
   u1: [1, (bytes) => new Uint8Array(bytes)],
   i1: [1, (bytes) => new Int8Array(bytes)] };
 
@@ -129,8 +130,8 @@ function coverOf(walk, { stage, block, head, token }, layers) {
     positions: () => colours(1),
     "first norm": () => lengths(stepAfter(block - 1)),
     attention: () => ({ kind: "weights", values: Array.from(
-      weightsOf(walk, block, head, token).subarray(1),
-      (level) => Math.sqrt(level / LEVELS)) }),
+      rowAt(walk.shades, block - 1, head - 1, token).subarray(1),
+      (shade) => Math.sqrt(shade / SHADES)) }),
     "first sum": () => lengths(stepIn(block, "attended")),
     "second norm": () => lengths(stepIn(block, "middle")),
     "second sum": () => lengths(stepIn(block, "fed")),
@@ -139,18 +140,15 @@ function coverOf(walk, { stage, block, head, token }, layers) {
   return made[stage]();
 }
 
-const weightsOf = (walk, block, head, token) =>
-  rowAt(walk.weights, block - 1, head - 1, token);
-
-// Where a head looks: its weights, rounded to 1/50 of the largest.
+// Where a head looks: the tokens that get most, itself, the class token.
 function looksOf(walk, { block, head, token }) {
-  const largest = rowAt(walk.largest, block - 1, head - 1)[token];
-  const levels = weightsOf(walk, block, head, token);
-  const weights = Array.from(levels, (level) => (largest * level) / LEVELS);
-  const order = weights.map((weight, key) => [weight, key])
-    .sort(([a, i], [b, j]) => b - a || i - j);
-  return { largest, weights, best: order.slice(0, 6).map(([, key]) => key),
-    own: weights[indexOf(token)], ofClass: weights[0] };
+  const [keys, weights] = [walk.best, walk.weights].map((array) =>
+    [...rowAt(array, block - 1, head - 1, token)]);
+  const [own, ofClass] = weights.slice(keys.length);
+  const others = [[indexOf(token), own], [0, ofClass]].filter(
+    ([key], at) => !keys.includes(key) && (at === 0 || token !== 0));
+  return { own, ofClass, largest: weights[0],
+    listed: [...keys.map((key, at) => [key, weights[at]]), ...others] };
 }
 
 const cosinesAt = (walk, depth, token) =>
