@@ -308,6 +308,7 @@ LARGE = {
     "DecodingSteps": 22_000,
     "FollowDigit": 33_500,
     "FollowSentence": 34_500,
+    "PatchByPatch": 22_000,
 }
 
 

@@ -1,12 +1,11 @@
 // A photograph, followed patch by patch through a Vision Transformer.
 
-import { choosable, markChosen } from "./core/choosing.js";
+import { choosable, inLine, markChosen } from "./core/choosing.js";
 import { noted, panel, titled } from "./core/controls.js";
 import { fill, html, put, renew, svg, write } from "./core/dom.js";
 import { defineExplorer, slider } from "./core/explorer.js";
 import { later } from "./core/later.js";
 import { commas, fixed, sentence, tidy } from "./core/texts.js";
-import { stepStrip } from "./opened_stage.js";
 import WORDS from "./patch_by_patch.words.json" with { type: "json" };
 import {
   GRID, IN_BLOCK, STAGES, followable, placeOf, readWalk, walkAt,
@@ -28,7 +27,7 @@ async function inflated(bytes) {
 export function read(model, redraw) {
   const get = (name) => model.get(name);
   const given = {
-    picture: get("picture"), start: get("_schema").token.start,
+    picture: get("picture"),
     sizes: { layers: get("num_layers"), heads: get("num_heads"),
       width: get("d_model"), patch: get("patch_size"),
       side: GRID * get("patch_size") },
@@ -41,9 +40,8 @@ export function read(model, redraw) {
   return given;
 }
 
-export function fit(settings, { start }) {
-  return { ...settings,
-    token: followable(settings.stage, settings.token, start) };
+export function fit(settings) {
+  return { ...settings, token: followable(settings.stage, settings.token) };
 }
 
 export function compute(view, { walk, fault, picture, sizes }) {
@@ -101,11 +99,19 @@ export function say(found) {
 }
 
 function stages({ set }) {
-  const strip = stepStrip(WORDS.strip,
-    STAGES.map((stage) => ({ title: WORDS.stages[stage].title })),
-    (at) => set({ stage: STAGES[at] }));
-  const show = ({ view }) => strip.choose(STAGES.indexOf(view.stage));
-  return { root: strip.root, show };
+  const steps = STAGES.map((stage) => html("div", {
+    class: "step", role: "radio", text: WORDS.stages[stage].title,
+  }));
+  const root = html("div", {
+    class: "steps", role: "radiogroup", "aria-label": WORDS.strip,
+  }, ...steps);
+  choosable(root, steps, inLine(steps.length), (at) =>
+    set({ stage: STAGES[at] }));
+  function show({ view }) {
+    const at = STAGES.indexOf(view.stage);
+    markChosen(steps, at, at);
+  }
+  return { root, show };
 }
 
 // What the stage does, and the shape of its table beside that of ViT-B/16.
@@ -169,7 +175,7 @@ function photograph({ set, given: { picture } }) {
     renew(cover, coverDrafts(found.cover ?? { kind }));
     renew(outline, outlineDrafts(view.token));
     markChosen(marks, view.token, view.token);
-    const early = followable(view.stage, 0, 1);
+    const early = followable(view.stage, 0);
     fill(marks[0], { visibility: early ? "hidden" : "visible" }, []);
     if (!said?.shape) return;
     write(title, sentence(WORDS.covers[kind].title, said));

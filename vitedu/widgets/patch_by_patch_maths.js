@@ -67,9 +67,10 @@ export function indexOf(token) {
   return 1 + row * GRID + column;
 }
 
-// The class token is not there from the start.
-export const followable = (stage, token, other) =>
-  (token === 0 && EARLY.includes(stage) ? other || 1 : token);
+// The class token is not there from the start: then this patch is followed.
+const INSTEAD = 6;
+export const followable = (stage, token) =>
+  (token === 0 && EARLY.includes(stage) ? INSTEAD : token);
 
 export const stepIn = (block, part) =>
   FIRST + IN_EACH * (block - 1) + PARTS[part];
@@ -120,9 +121,9 @@ function coverOf(walk, { stage, block, head, token }, layers) {
     ({ kind: "colours", colours: inRows(rowAt(walk.colours, depth), 3) });
   const lengths = (step) => {
     const all = rowAt(walk.lengths, step).subarray(1);
-    const most = Math.max(...all);
-    return { kind: "lengths", most, least: Math.min(...all),
-      values: Array.from(all, (length) => length / most) };
+    const [least, most] = [Math.min(...all), Math.max(...all)];
+    return { kind: "lengths", most, least, values: Array.from(all, (length) =>
+      (length - least) / (most - least || 1)) };
   };
   const made = {
     image: () => ({ kind: "plain" }), patches: () => ({ kind: "grid" }),

@@ -129,7 +129,7 @@ function alike({ cosines, view, picture }, width) {
     viewBox: `0 0 ${GRID} ${GRID}` },
   draft("image", { href: picture, width: GRID, height: GRID }),
   draft("g", {}, ...coverDrafts({ kind: "cosines",
-    values: cosines.map((cosine) => Math.max(0, cosine) ** 1.5) })),
+    values: cosines.map((cosine) => Math.max(0, cosine)) })),
   draft("g", {}, ...outlineDrafts(view.token)))];
 }
 
