@@ -251,6 +251,18 @@ def followed_picture() -> dict[str, Any]:
     return followed_photograph(walking_model())
 
 
+def arrays_of(given: dict) -> dict[str, np.ndarray]:
+    """Return the arrays that a page is sent, by name."""
+    data, found, at = zlib.decompress(given["data"]), {}, 0
+    for name, dtype, shape in given["layout"]:
+        count = int(np.prod(shape))
+        array = np.frombuffer(data, f"<{dtype}", count, at)
+        found[name] = array.reshape(shape)
+        at += array.nbytes
+    assert at == len(data)
+    return found
+
+
 def patch_by_patch(**changes) -> PatchByPatch:
     return PatchByPatch(**followed_picture() | changes)
 

@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
-from explorers import followed_picture, patch_by_patch, walking_model
+from explorers import (
+    arrays_of,
+    followed_picture,
+    patch_by_patch,
+    walking_model,
+)
 from javascript import run, state_of
-from test_followed_photograph import HALF, arrays_of, looked
+from test_followed_photograph import HALF, looked
 
 from vitedu.book.followed_photograph import followed_tokens
 from vitedu.config import ViTConfig

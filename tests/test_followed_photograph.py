@@ -1,13 +1,12 @@
 """What a page is told of a photograph is what the library finds."""
 
-import zlib
 from functools import cache
 
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from explorers import followed_picture, walking_model
+from explorers import arrays_of, followed_picture, walking_model
 from zoo_file import needs_file
 
 from vitedu.analysis.attention_maps import capture_attention
@@ -22,18 +21,6 @@ from vitedu.pretrained.zoo import pretrained_vit
 from vitedu.vit import VisionTransformer
 
 HALF = 2**-10
-
-
-def arrays_of(given: dict) -> dict[str, np.ndarray]:
-    """Return the arrays that a page is sent, by name."""
-    data, found, at = zlib.decompress(given["data"]), {}, 0
-    for name, dtype, shape in given["layout"]:
-        count = int(np.prod(shape))
-        array = np.frombuffer(data, f"<{dtype}", count, at)
-        found[name] = array.reshape(shape)
-        at += array.nbytes
-    assert at == len(data)
-    return found
 
 
 @cache

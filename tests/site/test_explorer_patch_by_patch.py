@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from explorers import followed_picture
+from explorers import arrays_of, followed_picture
 from explorers import patch_by_patch as make
 from mounted import expect_published, overflow, published, ready
 from playwright.sync_api import Page, expect
-from test_followed_photograph import arrays_of
 
 from vitedu.widgets.patch_by_patch import STAGES
 
@@ -88,6 +87,10 @@ def test_the_class_token_has_no_mark_before_it_is_there(show):
     expect_published(ready(page), token=6)
     mark = page.locator(".mark.of-class")
     expect(mark).to_be_hidden()
+    # Nor do keys lead to it.
+    page.locator(".mark").nth(1).click()
+    page.keyboard.press("ArrowLeft")
+    expect_published(ready(page), token=1)
     step(page, 3).click()
     expect(mark).to_be_visible()
 

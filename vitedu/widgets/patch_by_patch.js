@@ -128,15 +128,18 @@ function described() {
   return { root, show };
 }
 
-// Where the arrow keys lead from a mark: number 0 is the class token.
-function neighbour(token, key) {
-  if (!token) return ["ArrowRight", "ArrowDown"].includes(key) ? 1 : undefined;
+// Where the arrow keys lead from a mark: number 0 is the class token, which
+// may be `first`.
+function neighbour(token, key, first) {
+  if (!token) {
+    return { ArrowRight: 1, ArrowDown: 1, ArrowLeft: 0, ArrowUp: 0 }[key];
+  }
   const [row, column] = [Math.floor((token - 1) / ACROSS),
     (token - 1) % ACROSS];
   const [down, across] = { ArrowUp: [-1, 0], ArrowDown: [1, 0],
     ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key] ?? [];
   if (down === undefined) return undefined;
-  if (token === 1 && down + across < 0) return 0;
+  if (token === 1 && down + across < 0) return first;
   const inside = (at) => at >= 0 && at < ACROSS;
   return inside(row + down) && inside(column + across)
     ? token + down * ACROSS + across : token;
@@ -166,7 +169,9 @@ function photograph({ set, given: { picture } }) {
   const drawing = svg("svg", { viewBox: `-2 0 ${GRID + 2} ${GRID}` },
     svg("image", { href: picture, width: GRID, height: GRID }), cover, dots,
     outline, group);
-  choosable(group, marks, neighbour, (token) => set({ token }));
+  let early = true;
+  choosable(group, marks, (token, key) => neighbour(token, key, Number(early)),
+    (token) => set({ token }));
   const [title, note] = [titled(""), noted("")];
   const root = panel("of-photograph", title, drawing, note);
   function show(found, said) {
@@ -175,7 +180,7 @@ function photograph({ set, given: { picture } }) {
     renew(cover, coverDrafts(found.cover ?? { kind }));
     renew(outline, outlineDrafts(view.token));
     markChosen(marks, view.token, view.token);
-    const early = followable(view.stage, 0);
+    early = followable(view.stage, 0) !== 0;
     fill(marks[0], { visibility: early ? "hidden" : "visible" }, []);
     if (!said?.shape) return;
     write(title, sentence(WORDS.covers[kind].title, said));
@@ -208,7 +213,7 @@ export default defineExplorer("patch-by-patch", {
   words: WORDS,
   read, fit, compute, say,
   controls: {
-    block: slider({ shown: (all) => inBlock(all) || all.stage === "depth" }),
+    block: slider({ shown: ({ stage }) => stage !== "answer" }),
     head: slider({ shown: ({ stage }) => stage === "attention" }),
   },
   pictures: {
