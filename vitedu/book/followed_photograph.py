@@ -20,6 +20,7 @@ from vitedu.data.photographs import (
     photograph,
     preprocess,
 )
+from vitedu.layers import EncoderBlock
 from vitedu.vit import VisionTransformer
 
 # Patches a side; every fourth of them can be followed, down and across, from
@@ -153,7 +154,7 @@ def _walked(
     return _Walk(torch.cat(steps), torch.cat([*maps.values()]))
 
 
-def _in_block(block: torch.nn.Module, before: Tensor) -> list[Tensor]:
+def _in_block(block: EncoderBlock, before: Tensor) -> list[Tensor]:
     """Return the tokens at each step of a block, see `IN_BLOCK`."""
     first = block.norm1(before)
     attended = block.ls1(block.attn(first))
