@@ -3,7 +3,7 @@
 import base64
 import io
 import zlib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -20,7 +20,6 @@ from vitedu.data.photographs import (
     photograph,
     preprocess,
 )
-from vitedu.layers import EncoderBlock
 from vitedu.vit import VisionTransformer
 
 # Patches a side; every fourth of them can be followed, down and across, from
@@ -87,7 +86,8 @@ def followed_photograph(
     """
     side = _checked_side(model)
     require.choice("name", name, PHOTOGRAPHS)
-    image = preprocess(photograph(name), side, normalisation=IMAGENET)
+    pixels = photograph(cast(Any, name))
+    image = preprocess(pixels, side, normalisation=IMAGENET)
     walk = _walked(model, image)
     arrays = _arrays(model, image, walk)
     config = model.config
@@ -146,7 +146,8 @@ def _walked(
     """Run the model step by step."""
     patches = model.patch_embed(image[None])
     placed = model.embed(image[None])
-    steps = [torch.cat([model.cls_token, patches], dim=1), placed]
+    first = cast(Tensor, model.cls_token)
+    steps = [torch.cat([first, patches], dim=1), placed]
     with capture_attention(model) as maps:
         for block in model.blocks:
             steps += _in_block(block, steps[-1])
@@ -154,7 +155,7 @@ def _walked(
     return _Walk(torch.cat(steps), torch.cat([*maps.values()]))
 
 
-def _in_block(block: EncoderBlock, before: Tensor) -> list[Tensor]:
+def _in_block(block: Any, before: Tensor) -> list[Tensor]:
     """Return the tokens at each step of a block, see `IN_BLOCK`."""
     first = block.norm1(before)
     attended = block.ls1(block.attn(first))
