@@ -16,6 +16,7 @@ from vitedu.book.followed_digits import (
     digits_to_shuffle,
     followed_digits,
 )
+from vitedu.book.followed_photograph import followed_photograph
 from vitedu.book.hidden_patches import pictures_to_hide
 from vitedu.book.matched_scenes import scenes_to_match
 from vitedu.book.page_weights import rounded_to_half
@@ -45,6 +46,7 @@ from vitedu.widgets import (
     ModelCounter,
     NormAxes,
     OwnPhotograph,
+    PatchByPatch,
     PatchCutter,
     PositionalEncoding,
     Reach,
@@ -279,6 +281,40 @@ def patch_cutter(**changes) -> PatchCutter:
     return PatchCutter(**usual | {"patch_size": 7} | changes)
 
 
+@cache
+def walking_model() -> VisionTransformer:
+    """Make one of 4 layers, 3 heads and 16 x 16 patches of 2 x 2 pixels."""
+    sizes = {"d_model": 48, "d_ff": 7, "num_layers": 4, "num_heads": 3}
+    sizes |= {"image_size": 32, "patch_size": 2, "num_classes": 0}
+    torch.manual_seed(0)
+    model = VisionTransformer(ViTConfig(**sizes, layer_scale=0.5)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.2 * torch.randn_like(weight)
+    return model
+
+
+@cache
+def followed_picture() -> dict[str, Any]:
+    return followed_photograph(walking_model())
+
+
+def arrays_of(given: dict) -> dict[str, np.ndarray]:
+    """Return the arrays that a page is sent, by name."""
+    data, found, at = zlib.decompress(given["data"]), {}, 0
+    for name, dtype, shape in given["layout"]:
+        count = int(np.prod(shape))
+        array = np.frombuffer(data, f"<{dtype}", count, at)
+        found[name] = array.reshape(shape)
+        at += array.nbytes
+    assert at == len(data)
+    return found
+
+
+def patch_by_patch(**changes) -> PatchByPatch:
+    return PatchByPatch(**followed_picture() | changes)
+
+
 def sequence(image, size, order, cut) -> np.ndarray:
     """Return what patches of an image become, (patch, number)."""
     rows, columns = image.shape[0] // size, image.shape[1] // size
@@ -352,6 +388,7 @@ MAKERS = {
     "model counter": ModelCounter,
     "norm axes": norm_axes,
     "own photograph": own_photograph,
+    "patch by patch": patch_by_patch,
     "patch cutter": patch_cutter,
     "positional encoding": PositionalEncoding,
     "reach": Reach,

@@ -233,6 +233,7 @@ MADE_OF = {
     "attention distance": "maps images steps image_names",
     "follow sentence": "weights src_words tgt_words layout config",
     "head viewer": "weights tokens",
+    "patch by patch": "picture later layout",
     "training": "images labels answers names",
 }
 
@@ -324,6 +325,7 @@ LARGE = {
     "FollowSentence": 34_500,
     "TeachIt": 29_000,
     "Match": 22_000,
+    "PatchByPatch": 22_000,
 }
 
 

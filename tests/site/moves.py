@@ -15,6 +15,7 @@ PAGES = {
     "own-photograph": "chapters/20-real-vit.html",
     "reverse-trainer": "chapters/07-encoder.html",
     "decoding-steps": "chapters/10-decoding.html",
+    "patch-by-patch": "chapters/13-vision-transformer.html",
     "patch-cutter": "chapters/11-patches.html",
     "hide-and-guess": "chapters/23-without-labels.html",
     "match": "chapters/23-without-labels.html",

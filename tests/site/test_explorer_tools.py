@@ -487,6 +487,7 @@ TOURS = {
     "match": encoders_of_book,
     "model counter": MAKERS["model counter"],
     "norm axes": book_batch,
+    "patch by patch": MAKERS["patch by patch"],
     "patch cutter": book_photograph,
     "positional encoding": MAKERS["positional encoding"],
     "reach": MAKERS["reach"],

@@ -18,6 +18,7 @@ from vitedu.widgets.match import Match
 from vitedu.widgets.model_counter import ModelCounter
 from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.own_photograph import OwnPhotograph
+from vitedu.widgets.patch_by_patch import PatchByPatch
 from vitedu.widgets.patch_cutter import PatchCutter
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reach import Reach
@@ -47,6 +48,7 @@ __all__ = [
     "ModelCounter",
     "NormAxes",
     "OwnPhotograph",
+    "PatchByPatch",
     "PatchCutter",
     "PositionalEncoding",
     "Reach",
