@@ -75,9 +75,7 @@ def predict(
     for path in images:
         image = prepare(read_image(path, height))[None].to(like)
         with torch.no_grad():
-            weights = model(image)[0]
-        if network is model:
-            weights = weights.softmax(dim=-1)
+            weights = model(image)[0].softmax(dim=-1)
         likeliest = weights.topk(min(top_k, len(weights)))
         found.append(
             {

@@ -213,8 +213,8 @@ class Probe:
     def __call__(
         self, images: Float[Tensor, "batch 3 height width"]
     ) -> Float[Tensor, "batch classes"]:
-        """Return the probabilities of the classes."""
-        return self.by_patch(images).mean(dim=1).softmax(dim=-1)
+        """Return the scores of the classes; softmax gives probabilities."""
+        return self.by_patch(images).mean(dim=1)
 
 
 @dataclass(frozen=True)
