@@ -315,33 +315,39 @@ CLOTHES = {
 # -------------------------------------------------------------- captions
 
 
-def captions_run(
+def captioned(
     seed: int,
     *,
     both_wordings: bool = False,
     near: bool = False,
     sigmoid: bool = False,
-) -> list[dict]:
-    """Train on captioned digits; ask about pairs never seen, on the way.
+    config: ViTConfig = CONFIG,
+    steps: int = FACTS["captions"]["steps"],
+    after: Callable[[ImagesAndCaptions, int], None] = lambda model, step: None,
+) -> ImagesAndCaptions:
+    """Train on captioned digits.
 
     Args:
         seed: Of weights and draws.
         both_wordings: Whether "left of" and "right of" both occur.
         near: Whether a batch holds each scene with its mirror image.
         sigmoid: Whether the loss is SigLIP's.
+        config: Of the images' blocks; their sizes are those of the scenes.
+        steps: How many to take.
+        after: Gets the model and the step that was taken.
     """
     torch.manual_seed(seed)
     recipe = FACTS["captions"]
     loss = siglip_loss if sigmoid else clip_loss
     start = {"start_scale": 10.0, "start_bias": -10.0} if sigmoid else {}
     model = ImagesAndCaptions(
-        replace(CONFIG, image_size=20, patch_size=5),
+        replace(config, image_size=20, patch_size=5),
         vocab_size=len(WORDS),
         max_len=MAX_WORDS,
         **start,
     )
     draw = torch.Generator().manual_seed(seed)
-    known, marks = scenes(), {}
+    known = scenes()
 
     def batch() -> Tensor:
         order = torch.randperm(len(known), generator=draw)
@@ -356,17 +362,27 @@ def captions_run(
         images = paint_scenes(drawn, generator=draw)
         return loss(model(inked(images), encode_captions(said)))
 
-    def after(step: int) -> None:
-        if step + 1 == recipe["steps"] // 2:
-            marks["halfway"] = exam(model, both_wordings)
-
     minimise(
         model,
         step_loss,
-        recipe["steps"],
+        steps,
         learning_rate=recipe["rate"],
-        after=after,
+        after=lambda step: after(model, step),
     )
+    return model
+
+
+def captions_run(
+    seed: int, *, both_wordings: bool = False, **ways: bool
+) -> list[dict]:
+    """Train as `captioned` does; ask about pairs never seen, on the way."""
+    marks = {}
+
+    def after(model: ImagesAndCaptions, step: int) -> None:
+        if step + 1 == FACTS["captions"]["steps"] // 2:
+            marks["halfway"] = exam(model, both_wordings)
+
+    model = captioned(seed, both_wordings=both_wordings, **ways, after=after)
     return [exam(model, both_wordings) | marks]
 
 

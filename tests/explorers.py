@@ -16,10 +16,14 @@ from vitedu.book.followed_digits import (
     digits_to_shuffle,
     followed_digits,
 )
+from vitedu.book.followed_photograph import followed_photograph
 from vitedu.book.hidden_patches import pictures_to_hide
+from vitedu.book.matched_scenes import scenes_to_match
 from vitedu.book.page_weights import rounded_to_half
 from vitedu.config import ViTConfig
+from vitedu.data.captions import MAX_WORDS, WORDS
 from vitedu.data.fashion import CLASSES, fashion
+from vitedu.objectives.contrastive import ImagesAndCaptions
 from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 from vitedu.patches import patchify
 from vitedu.vit import VisionTransformer
@@ -38,9 +42,11 @@ from vitedu.widgets import (
     HideAndGuess,
     HowManyImages,
     MaskEditor,
+    Match,
     ModelCounter,
     NormAxes,
     OwnPhotograph,
+    PatchByPatch,
     PatchCutter,
     PositionalEncoding,
     Reach,
@@ -213,6 +219,47 @@ def how_many_images(**changes) -> HowManyImages:
     return HowManyImages(**usual | changes)
 
 
+def matching_model(seed: int = 0, **config) -> ImagesAndCaptions:
+    """Make one of 2 and 3 blocks whose weights all count."""
+    sizes = {"d_model": 12, "d_ff": 20, "num_layers": 2, "num_heads": 3}
+    sizes |= {"image_size": 20, "patch_size": 5, "num_classes": 0}
+    sizes["drop_path"] = 0.0
+    torch.manual_seed(seed)
+    model = ImagesAndCaptions(
+        ViTConfig.digits(**sizes | config),
+        vocab_size=len(WORDS),
+        max_len=MAX_WORDS,
+        width=10,
+        text_layers=3,
+    )
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+    return rounded_to_half(model).eval()
+
+
+# How often the two networks of `matching` prefer the true sentence.
+MEASURED = [
+    {
+        "weights": weights,
+        "relation": at,
+        "choices": 200,
+        "right": right + 2 * at,
+    }
+    for weights, right in (("plain", 104), ("near", 180))
+    for at in (0, 1)
+]
+
+
+@cache
+def matching() -> dict[str, Any]:
+    return scenes_to_match(matching_model(0), matching_model(1), MEASURED)
+
+
+def match(**changes) -> Match:
+    return Match(**matching() | changes)
+
+
 def make_batch(*shape: int) -> np.ndarray:
     rng = np.random.default_rng(0)
     return rng.normal(0.3, 2, shape or (2, 3, 5)).astype("f4")
@@ -232,6 +279,40 @@ def patch_cutter(**changes) -> PatchCutter:
     """Make one of 21 x 35 pixels."""
     usual = {"image": make_image(), "patch_sizes": [3, 5, 7, 10]}
     return PatchCutter(**usual | {"patch_size": 7} | changes)
+
+
+@cache
+def walking_model() -> VisionTransformer:
+    """Make one of 4 layers, 3 heads and 16 x 16 patches of 2 x 2 pixels."""
+    sizes = {"d_model": 48, "d_ff": 7, "num_layers": 4, "num_heads": 3}
+    sizes |= {"image_size": 32, "patch_size": 2, "num_classes": 0}
+    torch.manual_seed(0)
+    model = VisionTransformer(ViTConfig(**sizes, layer_scale=0.5)).eval()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.2 * torch.randn_like(weight)
+    return model
+
+
+@cache
+def followed_picture() -> dict[str, Any]:
+    return followed_photograph(walking_model())
+
+
+def arrays_of(given: dict) -> dict[str, np.ndarray]:
+    """Return the arrays that a page is sent, by name."""
+    data, found, at = zlib.decompress(given["data"]), {}, 0
+    for name, dtype, shape in given["layout"]:
+        count = int(np.prod(shape))
+        array = np.frombuffer(data, f"<{dtype}", count, at)
+        found[name] = array.reshape(shape)
+        at += array.nbytes
+    assert at == len(data)
+    return found
+
+
+def patch_by_patch(**changes) -> PatchByPatch:
+    return PatchByPatch(**followed_picture() | changes)
 
 
 def sequence(image, size, order, cut) -> np.ndarray:
@@ -303,9 +384,11 @@ MAKERS = {
     "hide and guess": hide_and_guess,
     "how many images": how_many_images,
     "mask editor": MaskEditor,
+    "match": match,
     "model counter": ModelCounter,
     "norm axes": norm_axes,
     "own photograph": own_photograph,
+    "patch by patch": patch_by_patch,
     "patch cutter": patch_cutter,
     "positional encoding": PositionalEncoding,
     "reach": Reach,

@@ -1,10 +1,12 @@
 """Weights for a page: which numbers, in which order, and what is refused."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from configs import transformer_configs
-from explorers import guessing_model
+from explorers import guessing_model, matching_model
 from hypothesis import given, settings
 from torch import nn
 
@@ -56,6 +58,18 @@ def test_an_autoencoder_travels_with_the_sizes_of_its_decoder():
     plain = (int, float, str, bool, type(None))
     for facts in (config, inside):
         assert all(isinstance(value, plain) for value in facts.values())
+
+
+def test_two_encoders_travel_with_both_their_sizes():
+    model = matching_model()
+    sent = page_weights(model)
+    state = model.state_dict()
+    assert sent["layout"].keys() == state.keys()
+    for name, (start, *shape) in sent["layout"].items():
+        found = sent["weights"][start:][: math.prod(shape)].reshape(shape)
+        np.testing.assert_array_equal(found, state[name].numpy())
+    sizes = ("d_model", "num_layers", "num_heads", "text_layers")
+    assert [sent["config"][name] for name in sizes] == [12, 2, 3, 3]
 
 
 def test_an_autoencoder_is_rounded_to_a_copy():

@@ -95,6 +95,12 @@ WRONG_PARTS = {
         ({"remedy_images": 101}, "remedy_images must be one of sizes"),
     ],
     "mask editor": [({"tokens": ["a"] * 9}, "from 2 to 8 words, got 9")],
+    "match": [
+        (
+            {"corners": np.zeros((3, 2, 2, 2), "u1")},
+            "samples must have a drawing for each of the 3 corners, got 4",
+        ),
+    ],
     "model counter": [
         ({"num_heads": 7}, "d_model must be divisible by num_heads=7"),
         ({"image_size": 225}, "by patch_size=16, got 225"),
@@ -147,6 +153,7 @@ WRONG_VIEWS = {
         ("scores", SQUARE + 5.1, r"scores must lie in \[-5, 5\]"),
         ("mask", SQUARE, "to bool, got float64", TypeError),
     ],
+    "match": [("drawing", 4, r"drawing must lie in \[0, 3\], got 4")],
     "norm axes": [("change", 50.0, "the range of batch, got 50")],
     "patch cutter": [("patch_size", 6, "one of patch_sizes, .* got 6")],
     "positional encoding": [("d_model", 7, "d_model must be even, got 7")],
@@ -226,6 +233,7 @@ MADE_OF = {
     "attention distance": "maps images steps image_names",
     "follow sentence": "weights src_words tgt_words layout config",
     "head viewer": "weights tokens",
+    "patch by patch": "picture later layout",
     "training": "images labels answers names",
 }
 
@@ -316,6 +324,8 @@ LARGE = {
     "FollowDigit": 33_500,
     "FollowSentence": 34_500,
     "TeachIt": 29_000,
+    "Match": 22_000,
+    "PatchByPatch": 22_000,
 }
 
 

@@ -22,6 +22,7 @@ from playwright.sync_api import Locator, Page, expect
 from translators import make_explorer
 
 from experiments import amount_of_data
+from experiments import match as kept_encoders
 from experiments.digit_bag import WEIGHTS
 from experiments.runs import read_runs
 from vitedu.book.followed_digits import (
@@ -29,6 +30,7 @@ from vitedu.book.followed_digits import (
     digits_to_shuffle,
     followed_digits,
 )
+from vitedu.book.matched_scenes import scenes_to_match
 from vitedu.data.digits import digits
 from vitedu.data.photographs import ORIGINAL_VIT, photograph, preprocess
 from vitedu.pretrained.models import config_of, load_transformer, load_vit
@@ -39,6 +41,7 @@ from vitedu.widgets import (
     FollowSentence,
     HowManyImages,
     MaskEditor,
+    Match,
     NormAxes,
     PatchCutter,
     SoftmaxScaling,
@@ -460,6 +463,12 @@ def images_of_book() -> Explorer:
     )
 
 
+def encoders_of_book() -> Explorer:
+    models = (kept_encoders.kept(name) for name in kept_encoders.WEIGHTS)
+    measured = read_runs(kept_encoders.RESULT)
+    return Match(**scenes_to_match(*models, measured))
+
+
 TOURS = {
     "ask patch": MAKERS["ask patch"],
     "assumed heads": MAKERS["assumed heads"],
@@ -475,8 +484,10 @@ TOURS = {
     "hide and guess": MAKERS["hide and guess"],
     "how many images": images_of_book,
     "mask editor": MAKERS["mask editor"],
+    "match": encoders_of_book,
     "model counter": MAKERS["model counter"],
     "norm axes": book_batch,
+    "patch by patch": MAKERS["patch by patch"],
     "patch cutter": book_photograph,
     "positional encoding": MAKERS["positional encoding"],
     "reach": MAKERS["reach"],

@@ -54,10 +54,11 @@ def test_all_explorers_are_tested():
 # Where all controls count.
 START = {
     "mask editor": {"mask": np.tri(6, k=-1) == 1},
+    "patch by patch": {"stage": "attention"},
     "patch cutter": {"patch": 8, "place": 101},
 }
 # Their sentence is the same, or they say how a training goes on.
-WITHOUT_WORDS = {"written for", "Learning rate", "Speed"}
+WITHOUT_WORDS = {"written for", "Learning rate", "Speed", "In the cells"}
 WITHOUT_PICTURE = {"Learning rate", "Speed"}
 WITHOUT = {"picture": WITHOUT_PICTURE, "reading": WITHOUT_WORDS}
 # The view that has the controls, where it is not the first.
@@ -270,6 +271,12 @@ MARKS = {
         ".inputs .number",
         {"token": 1, "feature": 3},
         "Right 9 Right 20 Left 9 Down 14 Down 14 Up 9 Up 4 Up 4",
+    ),
+    # The class token comes before the patches.
+    "patch by patch": (
+        ".mark",
+        {"stage": "depth", "token": 1},
+        "Left 0 Left 0 Right 1 Down 5 Right 6 Up 2 Up 2 Left 1 Up 0 Down 1",
     ),
     "patch cutter": (
         ".patch",

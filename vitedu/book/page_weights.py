@@ -10,12 +10,21 @@ from torch import Tensor, nn
 
 from vitedu import require
 from vitedu.config import BlockConfig
+from vitedu.objectives.contrastive import ImagesAndCaptions
 from vitedu.objectives.masked_autoencoder import MaskedAutoencoder
 from vitedu.transformer import Transformer
 from vitedu.vit import VisionTransformer
 
-_AnyModel = Transformer | VisionTransformer | MaskedAutoencoder
-Model = TypeVar("Model", Transformer, VisionTransformer, MaskedAutoencoder)
+_AnyModel = (
+    Transformer | VisionTransformer | MaskedAutoencoder | ImagesAndCaptions
+)
+Model = TypeVar(
+    "Model",
+    Transformer,
+    VisionTransformer,
+    MaskedAutoencoder,
+    ImagesAndCaptions,
+)
 
 # Four bytes of a page for each three numbers of two bytes.
 MOST_NUMBERS = 2_000_000
@@ -47,6 +56,7 @@ _FIELDS = {
     ),
     VisionTransformer: _OF_VIT,
     MaskedAutoencoder: _OF_VIT,
+    ImagesAndCaptions: _OF_VIT,
 }
 
 
@@ -57,7 +67,8 @@ def rounded_to_half(model: Model) -> Model:
     as a page, so both give the same answers.
 
     Args:
-        model: A Transformer, a VisionTransformer or a MaskedAutoencoder.
+        model: A Transformer, a VisionTransformer, a MaskedAutoencoder or
+            ImagesAndCaptions.
 
     Raises:
         TypeError: `model` is none of these.
@@ -88,7 +99,8 @@ def page_weights(model: _AnyModel) -> dict[str, Any]:
     Returns:
         weights: all numbers in a row, in half precision, shared ones once.
         layout: for each name in the model, ``[where it begins, *shape]``.
-        config: what else the page has to know of the model, decoder included.
+        config: what else the page has to know of the model, decoder included;
+            of two encoders, that of the images, and `text_layers`.
 
     Raises:
         TypeError: `model` is not such a model.
@@ -133,8 +145,17 @@ def _kind(model: _AnyModel) -> type:
     return next(kind for kind in _FIELDS if isinstance(model, kind))
 
 
+def _config_of(model: _AnyModel) -> BlockConfig:
+    """Of two encoders, that of the images; captions have the same sizes."""
+    return (
+        model.image if isinstance(model, ImagesAndCaptions) else model
+    ).config
+
+
 def _config(model: _AnyModel) -> dict[str, Any]:
-    config = _facts(model.config, _FIELDS[_kind(model)])
+    config = _facts(_config_of(model), _FIELDS[_kind(model)])
+    if isinstance(model, ImagesAndCaptions):
+        config["text_layers"] = len(model.blocks)
     if isinstance(model, MaskedAutoencoder):
         config["decoder"] = _facts(model.decoder_config, (*_SHARED, "d_ff"))
     return config
@@ -152,10 +173,11 @@ def _check_as_configured(
     model: _AnyModel, parameters: Mapping[str, Tensor]
 ) -> None:
     """Require the parts that the page knows, and no others."""
-    if model.config.later_choices:
+    later = _config_of(model).later_choices
+    if later:
         raise ValueError(
             "model must have blocks as of 2021, which pages compute, got "
-            f"others in {', '.join(model.config.later_choices)}"
+            f"others in {', '.join(later)}"
         )
     if isinstance(model, MaskedAutoencoder) and model.normalise_patches:
         raise ValueError(
@@ -176,6 +198,16 @@ def _check_as_configured(
 
 def _as_configured(model: _AnyModel) -> nn.Module:
     """Make another model of the same config."""
+    if isinstance(model, ImagesAndCaptions):
+        width, _ = model.image_map.weight.shape
+        return ImagesAndCaptions(
+            model.image.config,
+            vocab_size=model.words.num_embeddings,
+            max_len=model.pos_embed.weight.shape[1],
+            width=width,
+            text_layers=len(model.blocks),
+            start_bias=None if model.bias is None else 0.0,
+        )
     if not isinstance(model, MaskedAutoencoder):
         return _kind(model)(model.config)
     inside = model.decoder_config

@@ -125,6 +125,39 @@ def encode_captions(said: list[str]) -> Int[Tensor, "caption 6"]:
     return ids
 
 
+def scene_corners(
+    drawn: Int[Tensor, "scene 3"],
+    *,
+    generator: torch.Generator | None = None,
+) -> Int[Tensor, "scene digit 2"]:
+    """Draw where the two digits of each scene begin: row and column.
+
+    Along the relation the second begins 8 to 12 pixels after the first, across
+    it up to 4 before or after, so that neither is cut or covers the other.
+
+    Args:
+        drawn: Scenes, as `scenes` lists them.
+        generator: Source of the random numbers; None is PyTorch's own.
+
+    Raises:
+        TypeError, ValueError: Scenes of other axes, digits or relations;
+            something that is not a generator.
+    """
+    _check_scenes(drawn)
+    require.instance("generator", generator, torch.Generator, optional=True)
+    count = len(drawn)
+    apart = 8 + _whole(5, count, generator)
+    first = _whole(SIDE - 8 - apart + 1, count, generator)
+    along = torch.stack([first, first + apart], dim=1)
+    across = torch.stack(
+        [4 + _whole(5, count, generator) for _ in range(2)], dim=1
+    )
+    beside = (drawn[:, 2] == 0)[:, None]
+    rows = torch.where(beside, across, along)
+    columns = torch.where(beside, along, across)
+    return torch.stack([rows, columns], dim=2)
+
+
 def paint_scenes(
     drawn: Int[Tensor, "scene 3"],
     *,
@@ -133,9 +166,8 @@ def paint_scenes(
 ) -> Float[Tensor, "scene 1 20 20"]:
     """Paint each scene with handwritten digits, 8 x 8 pixels each.
 
-    The image used for each digit and the location of both are random. Along
-    the relation the second begins 8 to 12 pixels after the first, across it up
-    to 4 before or after, so that neither is cut or covers the other.
+    The image used for each digit and the location of both are random; for the
+    locations see `scene_corners`.
 
     Args:
         drawn: Scenes, as `scenes` lists them.
@@ -151,31 +183,27 @@ def paint_scenes(
     """
     _check_scenes(drawn)
     require.choice("part", part, ("train", "test"))
-    require.instance("generator", generator, torch.Generator, optional=True)
+    corners = scene_corners(drawn, generator=generator)
     images, starts, counts = _by_digit(part)
     count = len(drawn)
-
-    def whole(below: int | Tensor) -> Tensor:
-        draws = torch.rand(count, generator=generator)
-        return (draws * below).long()
-
-    apart = 8 + whole(5)
-    first = whole(SIDE - 8 - apart + 1)
-    along = torch.stack([first, first + apart], dim=1)
-    across = torch.stack([4 + whole(5), 4 + whole(5)], dim=1)
-    beside = (drawn[:, 2] == 0)[:, None]
-    rows = torch.where(beside, across, along)
-    columns = torch.where(beside, along, across)
     canvas = torch.zeros(count, SIDE, SIDE)
     within = torch.arange(8)
     scene = torch.arange(count)[:, None, None]
     for which in (0, 1):
         digit = drawn[:, which]
-        stamp = images[starts[digit] + whole(counts[digit])]
-        y = rows[:, which, None, None] + within[:, None]
-        x = columns[:, which, None, None] + within
-        canvas[scene, y, x] = stamp
+        picks = _whole(counts[digit], count, generator)
+        stamp = images[starts[digit] + picks]
+        y, x = corners[:, which, :, None, None].unbind(dim=1)
+        canvas[scene, y + within[:, None], x + within] = stamp
     return canvas[:, None]
+
+
+def _whole(
+    below: int | Tensor, count: int, generator: torch.Generator | None
+) -> Tensor:
+    """Draw so many whole numbers from 0, below the given ones."""
+    draws = torch.rand(count, generator=generator)
+    return (draws * below).long()
 
 
 @cache

@@ -14,9 +14,11 @@ from vitedu.widgets.head_viewer import HeadViewer
 from vitedu.widgets.hide_and_guess import HideAndGuess
 from vitedu.widgets.how_many_images import HowManyImages
 from vitedu.widgets.mask_editor import MaskEditor
+from vitedu.widgets.match import Match
 from vitedu.widgets.model_counter import ModelCounter
 from vitedu.widgets.norm_axes import NormAxes
 from vitedu.widgets.own_photograph import OwnPhotograph
+from vitedu.widgets.patch_by_patch import PatchByPatch
 from vitedu.widgets.patch_cutter import PatchCutter
 from vitedu.widgets.positional_encoding import PositionalEncoding
 from vitedu.widgets.reach import Reach
@@ -42,9 +44,11 @@ __all__ = [
     "HideAndGuess",
     "HowManyImages",
     "MaskEditor",
+    "Match",
     "ModelCounter",
     "NormAxes",
     "OwnPhotograph",
+    "PatchByPatch",
     "PatchCutter",
     "PositionalEncoding",
     "Reach",
