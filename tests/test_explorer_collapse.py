@@ -22,6 +22,13 @@ SETTINGS = {
     "neither": BOTH | {"centring": False, "temperature": 0.1},
     "teacher = student": BOTH | {"momentum": 0},
 }
+SETTINGS_OF_PAGE = {
+    "centring": True,
+    "teacher_temperature": 0.05,
+    "momentum": 0.98,
+    "seed": 1,
+    "step": 151,
+}
 each_setting = pytest.mark.parametrize("name", SETTINGS)
 
 
@@ -156,6 +163,34 @@ def test_a_run_remembers_every_step_and_repeats_itself():
     assert found["late"] == found["again"] == found["second"]
     assert found["early"] == found["first"] != found["late"]
     assert found["different"] != found["late"]
+
+
+def test_training_in_turns_ends_where_training_at_once_does():
+    found = run(
+        "collapse_network collapse_maths collapse",
+        """(() => {
+          const given = () => ({ runsOf: makeLibrary(), most: 200 });
+          const [inTurns, seen] = [given(), []];
+          do {
+            seen.push(compute(settings, inTurns, { whole: false }));
+          } while (seen.at(-1).isBusy);
+          const atOnce = compute(settings, given());
+          const told = ({ runs, published }) =>
+            ({ published, curves: runs.map(({ curve }) => curve) });
+          return { steps: seen.map(({ published }) => published.step),
+            busy: seen.map(({ isBusy }) => isBusy), wasBusy: atOnce.isBusy,
+            last: told(seen.at(-1)), whole: told(atOnce) };
+        })()""",
+        settings=SETTINGS_OF_PAGE,
+    )
+    steps = found["steps"]
+    assert 1 < len(steps) < 151
+    assert steps == sorted(set(steps)) and steps[-1] == 151
+    assert found["busy"] == [True] * (len(steps) - 1) + [False]
+    assert not found["wasBusy"]
+    assert found["last"] == found["whole"]
+    for curve in found["whole"]["curves"]:
+        assert [at["step"] for at in curve] == [*range(0, 151, 2), 151]
 
 
 def test_verdicts_go_by_tenths_of_the_highest_entropy():

@@ -26,15 +26,20 @@ const STARTS = {
   copy: { ...BOTH, momentum: 0 },
 };
 
-// The runs of settings; those that were asked for last are kept.
+// So much of a frame may be spent on training.
+const TURN_MS = 8;
+
+// The runs of settings, and how far they are; those that were asked for last
+// are kept.
 export function makeLibrary() {
   const known = new Map();
   return function runsOf(settings) {
     const { centring, teacher_temperature: temperature, momentum, seed } =
       settings;
     const key = [centring, temperature, momentum, seed].join();
-    const found = known.get(key) ?? Array.from({ length: RUNS }, (_, at) =>
-      makeRun({ centring, temperature, momentum }, seed + at));
+    const found = known.get(key) ?? { reached: 0,
+      runs: Array.from({ length: RUNS }, (_, at) =>
+        makeRun({ centring, temperature, momentum }, seed + at)) };
     known.delete(key);
     known.set(key, found);
     if (known.size > REMEMBERED) known.delete(known.keys().next().value);
@@ -51,17 +56,31 @@ function curveTo(run, last) {
   });
 }
 
-export function compute(settings, { runsOf, most }) {
-  const runs = runsOf(settings).map((run) => {
-    const look = run.at(settings.step);
+// Trains all runs as far as is wanted, or until the time is over.
+function goOn(training, wanted, end) {
+  while (training.reached < wanted && performance.now() < end) {
+    const even = training.reached - training.reached % EVERY;
+    training.reached = Math.min(wanted, even + EVERY);
+    for (const run of training.runs) run.at(training.reached);
+  }
+  return Math.min(training.reached, wanted);
+}
+
+export function compute(settings, { runsOf, most }, { whole = true } = {}) {
+  const training = runsOf(settings);
+  const step = goOn(training, settings.step,
+    whole ? Infinity : performance.now() + TURN_MS);
+  const runs = training.runs.map((run) => {
+    const look = run.at(step);
     return { seed: run.seed, look, verdict: verdictOf(look),
-      curve: curveTo(run, settings.step) };
+      curve: curveTo(run, step) };
   });
   const all = (name) => runs.map(({ look }) => look[name]);
   return {
-    settings, runs, most,
+    settings, step, runs, most, isBusy: step < settings.step,
+    isQuiet: step < settings.step,
     published: {
-      ...settings, verdicts: runs.map(({ verdict }) => verdict),
+      ...settings, step, verdicts: runs.map(({ verdict }) => verdict),
       ofMean: all("ofMean"), ofEach: all("ofEach"),
       means: all("mean").flatMap((mean) => [...mean]),
       chosen: all("chosen").flat(),
@@ -69,7 +88,7 @@ export function compute(settings, { runsOf, most }) {
   };
 }
 
-export function say({ settings, runs }) {
+export function say({ settings, step, runs }) {
   const told = runs.map(({ seed, look, verdict }) => ({
     seed, verdict, mean: fixed(look.ofMean), each: fixed(look.ofEach),
     shares: Array.from(look.mean, (share) => fixed(share)).join(", "),
@@ -78,7 +97,7 @@ export function say({ settings, runs }) {
     sentence(words(one), one)).join(" ");
   const [first, second] = told;
   return {
-    step: settings.step, points: POINTS, momentum: settings.momentum,
+    step, points: POINTS, momentum: settings.momentum,
     temperature: settings.teacher_temperature, ...first,
     second: second.seed, secondMean: second.mean,
     runs: joined(({ verdict }) => WORDS.runs[verdict]),
@@ -87,7 +106,7 @@ export function say({ settings, runs }) {
 }
 
 // Trains step by step; the page alone knows of the steps on the way.
-function training({ model, set, settings, move, frame, given }) {
+function training({ model, set, settings, move, frame, given, redraw }) {
   const { most } = given;
   let due = null; // the step that is shown while it trains
   let begun;
@@ -122,9 +141,10 @@ function training({ model, set, settings, move, frame, given }) {
     stopAt(Math.min(most, settings().step + 1)));
   const seeds = button(WORDS.seeds, () =>
     set({ seed: (model.get("seed") + RUNS) % (given.seeds + 1) }));
-  function show({ settings: { step } }) {
+  function show({ settings: { step }, isBusy }) {
     if (isMoved()) run(null);
     once.disabled = step === most;
+    if (isBusy) redraw();
   }
   return {
     root: html("div", { class: "buttons" }, toggle, once, seeds), show,

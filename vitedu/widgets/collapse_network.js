@@ -58,20 +58,29 @@ function linear(x, weight, bias, inputs) {
   return out;
 }
 
-// Adds the gradients of weight and bias; returns that of x.
-function linearBackward(grad, x, weight, gradWeight, gradBias) {
-  const outputs = gradBias.length;
-  const inputs = weight.length / outputs;
-  const rows = x.length / inputs;
-  const gradX = new Float64Array(x.length);
-  for (let row = 0; row < rows; row++) {
+// Adds the gradients of a weight and, where there is one, of a bias.
+function addGradients(grad, x, gradWeight, outputs, gradBias) {
+  const inputs = gradWeight.length / outputs;
+  for (let row = 0; row < grad.length / outputs; row++) {
     for (let to = 0; to < outputs; to++) {
       const slope = grad[row * outputs + to];
-      gradBias[to] += slope;
+      if (gradBias) gradBias[to] += slope;
       for (let from = 0; from < inputs; from++) {
-        const at = row * inputs + from;
-        gradWeight[to * inputs + from] += slope * x[at];
-        gradX[at] += slope * weight[to * inputs + from];
+        gradWeight[to * inputs + from] += slope * x[row * inputs + from];
+      }
+    }
+  }
+}
+
+// The gradient of what a linear map gets, from that of what it gives.
+function backThrough(grad, weight, outputs) {
+  const inputs = weight.length / outputs;
+  const gradX = new Float64Array(grad.length / outputs * inputs);
+  for (let row = 0; row < grad.length / outputs; row++) {
+    for (let to = 0; to < outputs; to++) {
+      const slope = grad[row * outputs + to];
+      for (let from = 0; from < inputs; from++) {
+        gradX[row * inputs + from] += slope * weight[to * inputs + from];
       }
     }
   }
@@ -125,14 +134,14 @@ export function backward(parameters, made, gradScores, grads) {
   const [, , weight2] = named(parameters);
   const [grad1, gradBias1, grad2, gradBias2, grad3] = named(grads);
   const gradDirections = new Float64Array(grad3.length);
-  const gradRows = linearBackward(gradScores, features.rows, directions.rows,
-    gradDirections, new Float64Array(GROUPS));
+  addGradients(gradScores, features.rows, gradDirections, GROUPS);
   normalisedBackward(gradDirections, directions, grad3);
+  const gradRows = backThrough(gradScores, directions.rows, GROUPS);
   const gradFeatures = new Float64Array(gradRows.length);
   normalisedBackward(gradRows, features, gradFeatures);
-  const gradActive = linearBackward(
-    gradFeatures, active, weight2, grad2, gradBias2);
+  addGradients(gradFeatures, active, grad2, HIDDEN, gradBias2);
+  const gradActive = backThrough(gradFeatures, weight2, HIDDEN);
   const gradBefore = gradActive.map((grad, i) => grad
     * (shares[i] + before[i] * BELL * Math.exp(-(before[i] ** 2) / 2)));
-  linearBackward(gradBefore, points, named(parameters)[0], grad1, gradBias1);
+  addGradients(gradBefore, points, grad1, HIDDEN, gradBias1);
 }

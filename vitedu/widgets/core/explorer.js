@@ -138,9 +138,10 @@ function makePicture(
 //     not go together, (settings, given) => settings.
 //   controls: {setting: slider(), choice() or check()}, or a function of
 //     `given` that returns them.
-//   compute: What settings give, (settings, given) => found; it draws nothing
-//     and asks for nothing. `found.published`, or all of it, is put on the
-//     page. It may say that more `isBusy` coming, and that its reading
+//   compute: What settings give, (settings, given, { whole }) => found; it
+//     draws nothing and asks for nothing. `found.published`, or all of it, is
+//     put on the page. It may say that more `isBusy` coming, unless it is to
+//     be `whole`, as for the sentence of a tour, and that its reading
 //     `isQuiet`, which no screen reader speaks.
 //   say: What {names} stand for, (found, given) => said; nothing, where the
 //     reading is to stay as it is.
@@ -186,7 +187,8 @@ export function defineExplorer(name, {
       usual: wanted, alone,
       // A step is in force when its sentence is asked for.
       tour: tour(words.tour ?? [], given).map(([step, changes, part]) => [
-        () => sentence(step, say(compute(settings(), given), given)),
+        () => sentence(step, say(
+          compute(settings(), given, { whole: true }), given)),
         { ...from, ...changes }, part,
       ]),
     });
@@ -232,7 +234,7 @@ export function defineExplorer(name, {
       const now = settings();
       showControls(now);
       buttons?.update();
-      const found = compute(now, given);
+      const found = compute(now, given, { whole: false });
       const said = say(found, given);
       const reading = said && sentence(words.reading, said);
       for (const one of shown) {
