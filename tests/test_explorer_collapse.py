@@ -185,7 +185,8 @@ def test_training_in_turns_ends_where_training_at_once_does():
     )
     steps = found["steps"]
     assert 1 < len(steps) < 151
-    assert steps == sorted(set(steps)) and steps[-1] == 151
+    assert steps == sorted(set(steps))
+    assert steps[-1] == 151
     assert found["busy"] == [True] * (len(steps) - 1) + [False]
     assert not found["wasBusy"]
     assert found["last"] == found["whole"]
