@@ -60,8 +60,8 @@ class Ridge:
     def __call__(
         self, features: Float[Tensor, "*batch features"]
     ) -> Float[Tensor, "*batch classes"]:
-        """Return the probabilities of the classes."""
-        return (features @ self.weight.mT + self.bias).softmax(dim=-1)
+        """Return the scores of the classes; softmax gives probabilities."""
+        return features @ self.weight.mT + self.bias
 
 
 def fit_ridge(
