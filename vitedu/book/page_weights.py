@@ -99,8 +99,8 @@ def page_weights(model: _AnyModel) -> dict[str, Any]:
     Returns:
         weights: all numbers in a row, in half precision, shared ones once.
         layout: for each name in the model, ``[where it begins, *shape]``.
-        config: what else the page has to know of the model, decoder included;
-            of two encoders, that of the images, and `text_layers`.
+        config: what else the page has to know of the model, decoder included.
+        Of two encoders, it is that of the images, with `text_layers` added.
 
     Raises:
         TypeError: `model` is not such a model.
