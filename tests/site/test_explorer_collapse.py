@@ -38,6 +38,7 @@ def curve_ends(page: Page, name: str) -> np.ndarray:
 
 def test_signs_bars_and_curves_are_those_of_the_runs(show):
     page = show(Collapse(centring=False, step=60))
+    settle(page)
     shown = published(explorer_of(page))
     signs = page.locator(".of-points .sign").evaluate_all(
         "all => all.map((sign) => Number(sign.classList[1].slice(-1)))"
