@@ -140,9 +140,9 @@ def wait_for_step(page: Page, step: int) -> None:
 
 def choose_setting(page: Page, name: str) -> None:
     """Press a named setting; it is then the one that holds."""
-    button = page.get_by_role("button", name=name, exact=True)
-    button.click()
-    expect(button).to_have_attribute("aria-pressed", "true")
+    setting = button(page, name)
+    setting.click()
+    expect(setting).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".vitedu-settings [aria-pressed=true]")).to_have_count(
         1
     )

@@ -3,6 +3,7 @@
 import numpy as np
 from explorers import decoding_steps as make
 from mounted import (
+    button,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
@@ -10,14 +11,10 @@ from mounted import (
     stop_clock,
 )
 from pages import start_explorers
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 from translators import make_model
 
 CHAPTER = "chapters/10-decoding.html"
-
-
-def button(page: Page, name: str) -> Locator:
-    return page.get_by_role("button", name=name, exact=True)
 
 
 def test_buttons_go_and_stop_at_the_ends_and_play_does(show):

@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 from explorers import head_viewer as make
 from explorers import rows_of_weights
-from mounted import choose_setting, explorer_of
-from playwright.sync_api import Locator, Page, expect
+from mounted import button, choose_setting, explorer_of
+from playwright.sync_api import Page, expect
 
 from vitedu.widgets import HeadViewer
 
 HEADS, KEYS = 3, 5
-
-
-def button(page: Page, name: str) -> Locator:
-    return page.get_by_role("button", name=name, exact=True)
 
 
 def expect_query(page: Page, query: int) -> None:

@@ -70,6 +70,7 @@ export function compute(settings, { runsOf, most }, { whole = true } = {}) {
   const training = runsOf(settings);
   const step = goOn(training, settings.step,
     whole ? Infinity : performance.now() + TURN_MS);
+  const isBusy = step < settings.step;
   const runs = training.runs.map((run) => {
     const look = run.at(step);
     return { seed: run.seed, look, verdict: verdictOf(look),
@@ -77,8 +78,7 @@ export function compute(settings, { runsOf, most }, { whole = true } = {}) {
   });
   const all = (name) => runs.map(({ look }) => look[name]);
   return {
-    settings, step, runs, most, isBusy: step < settings.step,
-    isQuiet: step < settings.step,
+    settings, step, runs, most, isBusy, isQuiet: isBusy,
     published: {
       ...settings, step, verdicts: runs.map(({ verdict }) => verdict),
       ofMean: all("ofMean"), ofEach: all("ofEach"),
