@@ -130,8 +130,12 @@ export function stepStrip(label, steps, pick) {
 export function stagePanel(choose) {
   const title = titled("");
   const text = noted("");
-  const pick = (row, column) =>
-    choose({ row: Math.floor(row), column: Math.floor(column) });
+  // The next key may come before the page is drawn again.
+  function pick(row, column) {
+    const place = { row: Math.floor(row), column: Math.floor(column) };
+    Object.assign(shown, place);
+    choose(place);
+  }
   const grid = html("div", {
     class: "numbers", role: "application", tabindex: "0",
     "aria-label": STAGE.opened.label,
