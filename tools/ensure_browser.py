@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# The shell draws as the browser does, and opens a page for half the work.
+NAMES = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "chrome",
+)
 
 
 def find() -> str | None:
@@ -59,13 +66,15 @@ def started() -> Iterator["Browser"]:
 
 
 def install() -> None:
-    """Try Debian's package where that is allowed, then Playwright's own."""
+    """Try Debian's packages where that is allowed, then Playwright's own."""
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     if is_root and shutil.which("apt-get"):
         _run("apt-get", "update", "-qq")
-        if _run("apt-get", "install", "-y", "-qq", "chromium"):
+        install = ("apt-get", "install", "-y", "-qq")
+        if any(_run(*install, package) for package in NAMES[:2]):
             return
-    _run(sys.executable, "-m", "playwright", "install", "chromium")
+    if find() is None:
+        _run(sys.executable, "-m", "playwright", "install", "chromium")
 
 
 def _run(*command: str) -> bool:
@@ -74,7 +83,7 @@ def _run(*command: str) -> bool:
 
 def main() -> int:
     """Print where the browser is; fail under CI when there is none."""
-    if find() is None:
+    if shutil.which(NAMES[0]) is None:
         install()
     path = find()
     if path is None:

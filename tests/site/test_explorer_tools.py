@@ -307,13 +307,14 @@ def test_an_address_enlarges_type_for_a_projector(show):
 @pytest.mark.parametrize("name", sampled(OPEN, FEW))
 def test_full_screen_scrolls_down_only(show, name):
     page = show(make(name), width=1280)
-    press(page, "Full screen")
     explorer = explorer_of(page)
-    expect(explorer).to_contain_class("vitedu-large")
     for width, height in ((1280, 800), (1920, 1080)):
         page.set_viewport_size({"width": width, "height": height})
+        press(page, "Full screen")
+        expect(explorer).to_contain_class("vitedu-large")
         settle(page)
         assert explorer.evaluate(HIDDEN_ASIDE) == 0
+        press(page, "Leave full screen")
 
 
 def test_whoever_asked_for_less_motion_starts_again_without_it(show):
