@@ -7,6 +7,8 @@ WORKERS ?= 2
 # Python compiles what it imports, which is a small part of what is installed.
 PIP := $(BIN)/pip install --quiet --no-compile -c constraints.txt
 PYTEST := $(BIN)/pytest -n $(WORKERS) --durations=25
+# Containers often forbid it, and then every kernel compiles PyTorch anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help book test lint library site serve lab
