@@ -129,6 +129,11 @@ def button(page: Page, name: str) -> Locator:
     return page.get_by_role("button", name=name, exact=True)
 
 
+def press(page: Page, name: str) -> None:
+    """Press the button with exactly this name."""
+    button(page, name).click()
+
+
 def wait_for_step(page: Page, step: int) -> None:
     """Wait until a training has come so far."""
     page.wait_for_function(

@@ -7,7 +7,7 @@ import pytest
 import torch
 from explorers import assumed_heads as make
 from explorers import digit_model, followed
-from mounted import expect_published, explorer_of, published
+from mounted import expect_published, explorer_of, press, published
 from playwright.sync_api import expect
 
 from vitedu.data.digits import digits
@@ -40,7 +40,7 @@ def test_it_reads_with_as_many_heads_as_it_is_told(show):
     reading = page.locator(".vitedu-reading")
     for heads in (2, 12, 3):
         name = "3 heads, the truth" if heads == 3 else f"{heads} heads"
-        page.get_by_role("button", name=name, exact=True).click()
+        press(page, name)
         expect_published(explorer, heads=heads)
         expect(explorer).to_have_attribute("aria-busy", "false")
         shown, expected = published(explorer), logits(heads)

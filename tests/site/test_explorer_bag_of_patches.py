@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from explorers import bag_of_patches as make
 from explorers import shuffled
-from mounted import expect_published, explorer_of, published, ready
+from mounted import expect_published, explorer_of, press, published, ready
 from playwright.sync_api import Page, expect
 
 from vitedu.patches import patchify, unpatchify
@@ -27,14 +27,14 @@ def test_buttons_choose_the_network_and_the_order(show):
     first = published(ready(page))
     reading = page.locator(".vitedu-reading")
     expect(reading).to_contain_text("As written, its prediction is the same")
-    page.get_by_role("button", name="Shuffle", exact=True).click()
+    press(page, "Shuffle")
     expect_published(ready(page), seed=2)
     bag = published(explorer_of(page))
     assert bag["order"] != first["order"]
     np.testing.assert_allclose(bag["chances"], first["chances"], atol=1e-6)
     assert sorted(bag["counts"])[-2:] == [0, 200]
     expect(page.locator(".of-orders")).to_contain_text("In all 200 it reads")
-    page.get_by_role("button", name="with positions", exact=True).click()
+    press(page, "with positions")
     expect_published(ready(page), positions="true")
     placed = published(ready(page))
     assert placed["order"] == bag["order"]

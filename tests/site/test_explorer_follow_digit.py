@@ -10,11 +10,13 @@ from explorers import digit_model, followed
 from explorers import follow_digit as make
 from mounted import (
     accessibility_faults,
+    button,
     each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
     overflow,
+    press,
     published,
     ready,
 )
@@ -47,10 +49,6 @@ def lens_of(ink: np.ndarray) -> list[np.ndarray]:
     image = (image - DATA.mean) / DATA.std
     layers = [model.embed(image), *model.layer_features(image)]
     return [model.head(model.norm(x[0])).softmax(-1).numpy() for x in layers]
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 VIEWS = {"Drawing": ".field", "One stage": ".numbers", "Attention": ".maps"}
@@ -209,7 +207,7 @@ def test_a_stage_opens_in_place_of_the_drawing(show, theme, width):
     page.locator(".strip [role=radio]").nth(2).click()
     expect_view(page, "One stage")
     for name in VIEWS:
-        page.get_by_role("button", name=name, exact=True).press("Enter")
+        button(page, name).press("Enter")
         expect_view(page, name)
         expect_accessible_and_inside(page)
     page.evaluate("location.hash = 'explorer-follow-digit:stage=tokens'")

@@ -9,10 +9,12 @@ import torch
 from explorers import follow_sentence as make
 from mounted import (
     accessibility_faults,
+    button,
     each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
+    press,
     published,
 )
 from pages import start_explorers
@@ -190,9 +192,9 @@ def test_one_goes_forward_and_back_in_time(show):
         title = page.locator(".of-stage .vitedu-panel-title")
         expect(title).to_contain_text(f"softmax: {step + 1} × ")
         expect(page.locator(".token-later")).to_have_count(count - 1 - step)
-        page.get_by_role("button", name="Later", exact=True).press("Enter")
+        button(page, "Later").press("Enter")
     expect_published(explorer, step=count - 1)
-    page.get_by_role("button", name="Earlier", exact=True).click()
+    press(page, "Earlier")
     expect_published(explorer, step=count - 2)
     steps.press("Home")
     expect_published(explorer, step=0)
@@ -402,7 +404,7 @@ def test_what_is_no_number_gets_a_kind_word(show):
         expect(page.locator(".verdict")).to_be_visible()
     expect(field(page)).to_have_value(f"000{NUMBER}")
     # An example replaces what was typed.
-    example = page.get_by_role("button", name="12,005", exact=True)
+    example = button(page, "12,005")
     example.click()
     expect_published(explorer_of(page), number=12_005)
     expect(field(page)).to_have_value("12,005")

@@ -4,6 +4,7 @@ from mounted import (
     choose_setting,
     expect_published,
     explorer_of,
+    press,
     published,
 )
 from playwright.sync_api import Locator, Page, expect
@@ -86,7 +87,7 @@ def test_grey_is_what_the_root_would_give(show):
     [scores], [weights], [gradients] = (
         drawn(page, kind) for kind in ("keys", "bars", "alive")
     )
-    page.get_by_role("button", name="no root", exact=True).click()
+    press(page, "no root")
     expect_published(explorer_of(page), scale=1)
     expect(page.get_by_text("Grey: the same queries")).to_be_visible()
     grey = drawn(page, "compared")
@@ -124,7 +125,7 @@ def test_a_step_of_the_tour_opens_the_panel_it_speaks_of(show):
     expect(page.get_by_text("1 of 6")).to_be_visible()
     expect(gradient).to_be_hidden()
     for _ in range(2):
-        page.get_by_role("button", name="Next", exact=True).click()
+        press(page, "Next")
     expect(gradient).to_be_in_viewport()
 
 

@@ -13,6 +13,7 @@ from mounted import (
     TWO_FRAMES,
     expect_published,
     explorer_of,
+    press,
     published,
     settle,
 )
@@ -116,10 +117,6 @@ def look(page: Page) -> dict[str, object]:
     # What the focus leaves behind.
     found.pop("lmSuppressShortcuts", None)
     return found
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 def settings_in(address: str) -> dict[str, object]:

@@ -3,9 +3,11 @@
 import numpy as np
 from explorers import training as make
 from mounted import (
+    button,
     choose_setting,
     expect_published,
     explorer_of,
+    press,
     stop_clock,
 )
 from playwright.sync_api import Page, expect
@@ -59,10 +61,7 @@ def test_it_plays_in_silence_to_the_end_and_stops(show):
     spoken = page.locator("[aria-live=polite]")
     first = spoken.text_content()
     stop_clock(page)
-    play, stop = (
-        page.get_by_role("button", name=name, exact=True)
-        for name in ("Play", "Stop")
-    )
+    play, stop = (button(page, name) for name in ("Play", "Stop"))
     play.click()
     expect(stop).to_be_visible()
     for _ in range(12):
@@ -94,5 +93,5 @@ def test_with_one_network_and_nothing_misread_there_is_no_choice(show):
     page = show(make(answers=answers, names=["all"]))
     expect(page.get_by_role("button", name="Next misread")).to_be_disabled()
     expect(page.locator(".vitedu-settings")).to_have_count(0)
-    page.get_by_role("button", name="Play", exact=True).click()
+    press(page, "Play")
     expect_published(explorer_of(page), epoch=1)
