@@ -39,7 +39,9 @@ WALK = """async (smallest) => {
       ".fit, h1, h2, h3, p, li, pre, img, table, fieldset, label, "
       + ".katex-display > .katex, .vitedu-explorer *");
     const outside = [...shown].filter((node) => {
-      if (!node.checkVisibility() || node.closest(".vitedu-hidden")) return;
+      // A strip can be scrolled, and an image cuts off what it enlarges.
+      if (!node.checkVisibility() || node.ownerSVGElement
+        || node.closest(".vitedu-hidden, .strip")) return;
       const box = node.getBoundingClientRect();
       return box.right > edge.right + 1 || box.bottom > edge.bottom - 20;
     });
