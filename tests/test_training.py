@@ -169,7 +169,7 @@ def test_weights_of_maps_decay_in_a_vision_transformer():
 
 
 def test_weights_of_maps_decay_in_a_transformer():
-    """Not positions and tables, which are the output map as well."""
+    """Not positions and tables, which are the output projection as well."""
     config = TransformerConfig(
         src_vocab_size=11,
         tgt_vocab_size=11,
