@@ -14,6 +14,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import Browser
 from pypdf import PdfReader
+from vitedu_book.languages import NAMES
 
 from tools import ensure_browser, paper, stills
 from tools.translated import saying, site_of, target
@@ -21,13 +22,30 @@ from vitedu.atomic_files import write_whole
 from vitedu.book.outputs import Say
 
 BOOK = "from-transformer-to-vit.pdf"
+# A browser draws the same box for all characters that no font has.
+DRAWN = """(text) => [...text].map((character) => {
+  const pen = new OffscreenCanvas(32, 32).getContext("2d");
+  pen.font = "24px sans-serif";
+  pen.fillText(character, 0, 26);
+  return pen.getImageData(0, 0, 32, 32).data.join();
+})"""
 
 
 def main(language: str = "") -> None:
-    """Print every chapter and the book, and say where they are."""
+    """Print every chapter and the book, and say where they are.
+
+    Raises:
+        SystemExit: No font on this machine has the characters of the language.
+    """
     site, folder = site_of(language), target("handout", language)
     folder.mkdir(parents=True, exist_ok=True)
     with ensure_browser.started() as browser:
+        if language and not has_font(browser, NAMES[language]):
+            sys.exit(
+                f"No font on this machine has the characters of "
+                f"{NAMES[language]}, so the PDFs would show boxes. Install "
+                "one, such as Debian's fonts-noto-cjk."
+            )
         for _, pages in paper.contents():
             for page in pages:
                 if page.startswith("chapters/"):
@@ -35,6 +53,14 @@ def main(language: str = "") -> None:
                     write_whole(folder / f"{paper.name(page)}.pdf", content)
         write_whole(folder / BOOK, book(browser, site, language))
     print(f"The handouts are in {folder.relative_to(paper.ROOT)}")
+
+
+def has_font(browser: Browser, text: str) -> bool:
+    """Return whether a browser can draw a text of different characters."""
+    page = browser.new_page()
+    drawn = page.evaluate(DRAWN, text)
+    page.close()
+    return len(set(drawn)) == len(drawn)
 
 
 def chapter(

@@ -200,6 +200,12 @@ def test_nothing_is_folded_and_answers_come_last(printed):
     ) + len(printed.site.select("#exercises .hints"))
 
 
+def test_characters_without_a_font_are_noticed(browser):
+    assert handout.has_font(browser, "abc")
+    # For private use: no font of a system has them.
+    assert not handout.has_font(browser, "\ue0f1\ue0f2")
+
+
 def test_the_book_has_contents_with_numbers(site, browser, monkeypatch):
     parts = [
         ("", ["book/index"]),
