@@ -70,8 +70,8 @@ def install() -> None:
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     if is_root and shutil.which("apt-get"):
         _run("apt-get", "update", "-qq")
-        install = ("apt-get", "install", "-y", "-qq")
-        if any(_run(*install, package) for package in NAMES[:2]):
+        apt = ("apt-get", "install", "-y", "-qq")
+        if any(_run(*apt, package) for package in NAMES[:2]):
             return
     if find() is None:
         _run(sys.executable, "-m", "playwright", "install", "chromium")

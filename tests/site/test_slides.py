@@ -39,9 +39,10 @@ WALK = """async (smallest) => {
       ".fit, h1, h2, h3, p, li, pre, img, table, fieldset, label, "
       + ".katex-display > .katex, .vitedu-explorer *");
     const outside = [...shown].filter((node) => {
-      // A strip can be scrolled, and an image cuts off what it enlarges.
-      if (!node.checkVisibility() || node.ownerSVGElement
-        || node.closest(".vitedu-hidden, .strip")) return;
+      // A strip can be scrolled, and some images cut off what they enlarge.
+      const image = node.ownerSVGElement;
+      if (!node.checkVisibility() || node.closest(".vitedu-hidden, .strip")
+        || image && getComputedStyle(image).overflow !== "visible") return;
       const box = node.getBoundingClientRect();
       return box.right > edge.right + 1 || box.bottom > edge.bottom - 20;
     });

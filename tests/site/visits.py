@@ -10,9 +10,10 @@ from playwright.sync_api import Page, expect
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 # By language. What Google calls good is below 0.1; what stands in for the
-# fonts until they have come is fitted to English, where on a phone a title
-# with a line less moves the page by 0.032.
-LARGEST_SHIFT = {"en": 0.04, "zh": 0.1}
+# fonts until they have come is fitted to English.
+LARGEST_SHIFT = {"en": 0.03, "zh": 0.1}
+# On a phone a title with a line less moves the page by 0.032.
+MORE_ON_A_PHONE = 0.01
 
 WHOLE = """async () => {
   await document.fonts.ready;
@@ -137,7 +138,9 @@ def jumps(page: Page) -> list:
 def _shifts(page: Page) -> list:
     language = page.evaluate("document.documentElement.lang")[:2]
     shifts = page.evaluate(SHIFTS)
-    far = sum(by for by, *_ in shifts) >= LARGEST_SHIFT[language]
+    most = LARGEST_SHIFT[language]
+    most += MORE_ON_A_PHONE * (page.viewport_size == PHONE)
+    far = sum(by for by, *_ in shifts) >= most
     return shifts if far else []
 
 
