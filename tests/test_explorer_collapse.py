@@ -173,7 +173,7 @@ def test_training_in_turns_ends_where_training_at_once_does():
           const [inTurns, seen] = [given(), []];
           do {
             seen.push(compute(settings, inTurns, { whole: false }));
-          } while (seen.at(-1).isBusy);
+          } while (seen.at(-1).goOn?.() !== undefined);
           const atOnce = compute(settings, given());
           const told = ({ runs, published }) =>
             ({ published, curves: runs.map(({ curve }) => curve) });
@@ -184,7 +184,7 @@ def test_training_in_turns_ends_where_training_at_once_does():
         settings=SETTINGS_OF_PAGE,
     )
     steps = found["steps"]
-    assert 1 < len(steps) < 151
+    assert steps[:3] == [0, 2, 4]
     assert steps == sorted(set(steps))
     assert steps[-1] == 151
     assert found["busy"] == [True] * (len(steps) - 1) + [False]

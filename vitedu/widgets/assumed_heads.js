@@ -11,8 +11,6 @@ import { chanceBars, networkNow, percent, waiting } from "./digit_parts.js";
 import { digitTiles } from "./digit_tiles.js";
 import { largestChange, likeliest } from "./matrices.js";
 
-const FRAME_MS = 24;
-
 // `network.reader`, once it is here, gives the network with so many heads.
 function read(model, redraw) {
   const [labels, layout, config] = ["labels", "layout", "config"]
@@ -53,7 +51,8 @@ function compute({ heads, digit }, given) {
       : tally.said[at] === right ? "right" : "wrong")),
     shares: options.map((one) => loaded(one).tally).map((one) =>
       (one.isDone() ? one.right() / labels.length : undefined)),
-    isBusy, isQuiet: isBusy, published: {
+    isBusy, isQuiet: isBusy, goOn: isBusy ? tally.askNext : undefined,
+    published: {
       heads, digit, fit, off, chances,
       ...(isBusy ? {} : { said: tally.said, right: tally.right() }),
     },
@@ -164,17 +163,6 @@ function answer({ given: { config } }) {
     noted(sentence(WORDS.answerNote, { heads: config.num_heads }))) };
 }
 
-// Some digits in each frame.
-function asking({ redraw }) {
-  function show({ tally, isBusy }) {
-    if (!tally || !isBusy) return;
-    const end = performance.now() + FRAME_MS;
-    while (tally.askNext() && performance.now() < end);
-    redraw();
-  }
-  return { show };
-}
-
 export default defineExplorer("assumed-heads", {
   words: WORDS,
   styles: ["vitedu-reads-digit"],
@@ -184,7 +172,7 @@ export default defineExplorer("assumed-heads", {
       format: (at) => sentence(WORDS.place, { at: at + 1, count }),
     }),
   }),
-  parts: { told, allDigits, right, shapes, answer, asking },
+  parts: { told, allDigits, right, shapes, answer },
   layout: ["told", { beside: [
     { box: "column", rows: ["allDigits", "digit"] },
     { box: "column", rows: ["right", "shapes", "answer"] },

@@ -9,7 +9,6 @@ import { inGrid } from "./core/choosing.js";
 import { button, noted, panel, range, titled } from "./core/controls.js";
 import { draft, html, put, renew, write } from "./core/dom.js";
 import { defineExplorer } from "./core/explorer.js";
-import { whenIdle } from "./core/frame.js";
 import { sentence, tidy } from "./core/texts.js";
 import {
   answerPanel, networkNow, percent, sampleButtons, waiting,
@@ -21,8 +20,6 @@ import { pixelOf } from "./follow_digit_maths.js";
 import { largestChange, likeliest } from "./matrices.js";
 
 const SEEDS = 99;
-// Computed at a time while the page is idle.
-const ORDERS_AT_ONCE = 3;
 
 const swapping = (data) =>
   ({ swapped: encodeArray({ data, shape: [BAG.places] }, "uint8") });
@@ -63,6 +60,7 @@ export function compute(settings, { network, tallyOf, samples, labels }) {
   return {
     ...shown, tally, chances, most, isBusy: !tally.isDone(),
     whole: shown.isInOrder ? null : tally.written,
+    goOn: tally.isDone() ? undefined : tally.step,
     published: { digit, seed, order, positions, chances, most,
       counts: tally.counts, mostOfAll: tally.most },
   };
@@ -235,24 +233,6 @@ function orders() {
   return { root, show };
 }
 
-// A few orders at a time, while the page has nothing else to do.
-function counting({ redraw }) {
-  let counted;
-  const { start, stop } = whenIdle(() => {
-    for (let i = 0; i < ORDERS_AT_ONCE && !counted.isDone(); i += 1) {
-      counted.step();
-    }
-    redraw();
-    return !counted.isDone();
-  });
-  function show({ tally }) {
-    if (!tally || tally === counted) return;
-    counted = tally;
-    start();
-  }
-  return { show, dispose: stop };
-}
-
 function images({ set, given: { samples, labels, bagReads } }) {
   const marked = labels.map((label, i) => bagReads[i] !== label);
   const chips = sampleButtons({
@@ -276,7 +256,7 @@ export default defineExplorer("bag-of-patches", {
     [WORDS.networks.with]: { positions: true },
   },
   parts: { drawing, patches, answer: answerPanel(WORDS), seeds, orders,
-    counting, images },
+    images },
   layout: ["starts", { beside: ["drawing", "patches", "answer"] }, ["seeds"],
     "reading", "orders", "images"],
 });

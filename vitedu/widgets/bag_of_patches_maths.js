@@ -45,9 +45,10 @@ export function shuffledInk(ink, order) {
   return moved;
 }
 
-// Reads a picture in the orders of the seeds 1, 2, 3 ..., one a step: how
-// often which digit came out, and by how much a chance has moved at most from
-// what it is as `written`, with all patches in place.
+// Reads a picture in the orders of the seeds 1, 2, 3 ..., one a step,
+// which tells whether more are left: how often which digit came out, and by
+// how much a chance has moved at most from what it is as `written`, with all
+// patches in place.
 export function makeTally(chancesOf, ink) {
   const written = chancesOf(ink);
   const counts = Array.from({ length: 10 }, () => 0);
@@ -58,6 +59,7 @@ export function makeTally(chancesOf, ink) {
     const chances = chancesOf(shuffledInk(ink, shuffleOf(tally.read)));
     counts[likeliest(chances)] += 1;
     tally.most = Math.max(tally.most, largestChange(chances, written));
+    return !tally.isDone();
   };
   return tally;
 }

@@ -26,9 +26,6 @@ const STARTS = {
   copy: { ...BOTH, momentum: 0 },
 };
 
-// So much of a frame may be spent on training.
-const TURN_MS = 8;
-
 // The runs of settings, and how far they are; those that were asked for last
 // are kept.
 export function makeLibrary() {
@@ -56,20 +53,21 @@ function curveTo(run, last) {
   });
 }
 
-// Trains all runs as far as is wanted, or until the time is over.
-function goOn(training, wanted, end) {
-  while (training.reached < wanted && performance.now() < end) {
-    const even = training.reached - training.reached % EVERY;
-    training.reached = Math.min(wanted, even + EVERY);
-    for (const run of training.runs) run.at(training.reached);
-  }
-  return Math.min(training.reached, wanted);
+// Trains all runs to the next mark of the curves, or as far as is wanted;
+// tells whether they are to go on.
+function goOn(training, wanted) {
+  const even = training.reached - training.reached % EVERY;
+  training.reached = Math.min(wanted, even + EVERY);
+  for (const run of training.runs) run.at(training.reached);
+  return training.reached < wanted;
 }
 
 export function compute(settings, { runsOf, most }, { whole = true } = {}) {
   const training = runsOf(settings);
-  const step = goOn(training, settings.step,
-    whole ? Infinity : performance.now() + TURN_MS);
+  while (whole && training.reached < settings.step) {
+    goOn(training, settings.step);
+  }
+  const step = Math.min(training.reached, settings.step);
   const isBusy = step < settings.step;
   const runs = training.runs.map((run) => {
     const look = run.at(step);
@@ -79,6 +77,7 @@ export function compute(settings, { runsOf, most }, { whole = true } = {}) {
   const all = (name) => runs.map(({ look }) => look[name]);
   return {
     settings, step, runs, most, isBusy, isQuiet: isBusy,
+    goOn: isBusy ? () => goOn(training, settings.step) : undefined,
     published: {
       ...settings, step, verdicts: runs.map(({ verdict }) => verdict),
       ofMean: all("ofMean"), ofEach: all("ofEach"),
@@ -106,7 +105,7 @@ export function say({ settings, step, runs }) {
 }
 
 // Trains step by step; the page alone knows of the steps on the way.
-function training({ model, set, settings, move, frame, given, redraw }) {
+function training({ model, set, settings, move, frame, given }) {
   const { most } = given;
   let due = null; // the step that is shown while it trains
   let begun;
@@ -141,10 +140,9 @@ function training({ model, set, settings, move, frame, given, redraw }) {
     stopAt(Math.min(most, settings().step + 1)));
   const seeds = button(WORDS.seeds, () =>
     set({ seed: (model.get("seed") + RUNS) % (given.seeds + 1) }));
-  function show({ settings: { step }, isBusy }) {
+  function show({ settings: { step } }) {
     if (isMoved()) run(null);
     once.disabled = step === most;
-    if (isBusy) redraw();
   }
   return {
     root: html("div", { class: "buttons" }, toggle, once, seeds), show,

@@ -21,8 +21,6 @@ import { likeliest } from "./matrices.js";
 // A tour of the network of chapter 14, which one knows by how sure it is.
 const KNOWN = "0.954";
 
-const FRAME_MS = 12;
-
 const ofOrders = (make) => Object.fromEntries(
   ORDERS.map((name, i) => [name, make(name, i)]));
 
@@ -62,6 +60,7 @@ export function compute(settings, given) {
   return {
     ...shown, deletion, scores: scores[order], ranks, lines, away, chances,
     whole: deletion.chancesWithout([]), areas, isBusy, isQuiet: isBusy,
+    goOn: isBusy ? () => deletion.askNext(Object.values(ranks)) : undefined,
     published: { ...settings, chances, removed: away, ...(isBusy ? {}
       : { areas: Object.values(areas), curve: lines[order] }) },
   };
@@ -104,18 +103,6 @@ function orders({ set }) {
   return { root, show };
 }
 
-// The points of the curves come a few in each frame.
-function points({ redraw }) {
-  function show({ deletion, ranks, isBusy }) {
-    if (!deletion || !isBusy) return;
-    const end = performance.now() + FRAME_MS;
-    const wanted = Object.values(ranks);
-    while (deletion.askNext(wanted) && performance.now() < end);
-    redraw();
-  }
-  return { show };
-}
-
 const DIGIT = "-0.1 -0.1 8.2 8.2";
 
 export default defineExplorer("delete-patches", {
@@ -136,7 +123,7 @@ export default defineExplorer("delete-patches", {
       draw: (found) => fadeCurves(found, WORDS.across),
     },
   },
-  parts: { images, orders, answer: answerPanel(WORDS), points },
+  parts: { images, orders, answer: answerPanel(WORDS) },
   layout: ["images", "gone", "orders",
     { beside: ["left", "map", "answer", "curves"] }, ["paint", "seed"],
     "reading"],

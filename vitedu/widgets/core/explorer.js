@@ -6,7 +6,7 @@ import {
 } from "./controls.js";
 import { html, put, renew, svg, write } from "./dom.js";
 import {
-  explorer, followWidths, onTraits, onceAFrame, setTraits,
+  explorer, followWidths, onTraits, onceAFrame, setTraits, whenIdle,
 } from "./frame.js";
 import { sentence } from "./texts.js";
 import { makeTools } from "./tools.js";
@@ -142,7 +142,9 @@ function makePicture(
 //     draws nothing and asks for nothing. `found.published`, or all of it, is
 //     put on the page. It may say that more `isBusy` coming, unless it is to
 //     be `whole`, as for the sentence of a tour, and that its reading
-//     `isQuiet`, which no screen reader speaks.
+//     `isQuiet`, which no screen reader speaks. `found.goOn()` does a bit of
+//     what is missing and tells whether more is; it is called while the page
+//     has nothing else to do, and then all is drawn again.
 //   say: What {names} stand for, (found, given) => said; nothing, where the
 //     reading is to stay as it is.
 //   pictures: {name: {height, draw, ...}}, see above. `height` is a number, or
@@ -177,6 +179,12 @@ export function defineExplorer(name, {
     frame.root.classList.add(...styles);
     const setAll = (values) => setTraits(model, values);
     const redraw = onceAFrame(update);
+    let goOn;
+    const background = whenIdle(() => {
+      const isMore = goOn();
+      redraw();
+      return isMore;
+    });
     const given = read(model, redraw);
     let [kept, moved] = [{}, {}];
     const settings = () => fit({
@@ -247,6 +255,9 @@ export function defineExplorer(name, {
       const isQuiet = found.isQuiet || others.some((one) => one.quiet?.());
       if (said) frame.read(reading, { speak: speak && !isQuiet });
       frame.publish(found.published ?? found);
+      ({ goOn } = found);
+      if (goOn) background.start();
+      else background.stop();
     }
 
     const nodeOf = (one) =>
@@ -283,6 +294,7 @@ export function defineExplorer(name, {
     return () => {
       ignore();
       redraw.cancel();
+      background.stop();
       widths.dispose();
       for (const { dispose } of others) dispose?.();
       tools.dispose();

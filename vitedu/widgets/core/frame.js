@@ -71,6 +71,7 @@ export function whenIdle(work) {
     : [(go) => setTimeout(go, 50), clearTimeout];
   let asked;
   function go(deadline) {
+    asked = undefined;
     const end = performance.now() + TURN_MS;
     const isTime = () =>
       performance.now() < end || deadline?.timeRemaining() > 5;
@@ -79,10 +80,13 @@ export function whenIdle(work) {
     if (more) start();
   }
   function start() {
-    cancel(asked);
-    asked = ask(go);
+    asked ??= ask(go);
   }
-  return { start, stop: () => cancel(asked) };
+  function stop() {
+    cancel(asked);
+    asked = undefined;
+  }
+  return { start, stop };
 }
 
 // The widths of nodes, without laying the page out for each look at them;
