@@ -153,10 +153,15 @@ export default defineExplorer("match", {
     matrix: { height: matrixHeight, draw: squareOfPairs },
   },
   layout: [
-    { box: "threes",
-      rows: [["first", "relation", "second"], ["said_first", "said", "said_second"]] },
-    ["swap"], ["weights", "drawing"], ["show", "temperature", "bias"],
-    { beside: [{ box: "composed", rows: ["scene", "pair"] }, "matrix"] },
+    { beside: [
+      { box: "composed", rows: [
+        { box: "threes", rows: [["first", "relation", "second"],
+          ["said_first", "said", "said_second"]] },
+        ["swap"], ["weights", "drawing"],
+        { box: "pictures", rows: ["scene", "pair"] },
+      ] },
+      { box: "batch", rows: [["show", "temperature", "bias"], "matrix"] },
+    ] },
     "reading",
   ],
   from: { first: 2, relation: "left of", second: 7, said_first: 2,

@@ -9,7 +9,7 @@ const BARS = { line: 52, bar: 14, number: 52 };
 export const BARS_HEIGHT = 2 * BARS.line + 18;
 const HEAD = 54; // three lines of words above the cells
 const SIDE = { narrow: 38, wide: 56 };
-const MOST_CELL = 64;
+const MOST_CELL = 56;
 
 const text = (x, y, words, attributes = {}) =>
   draft("text", { x: hundredths(x), y: hundredths(y), ...attributes,

@@ -227,6 +227,6 @@ export default defineExplorer("patch-by-patch", {
   },
   parts: { stages, described, photograph, numbers },
   layout: ["stages", "described", ["block", "head"],
-    { beside: ["photograph", "numbers"] }, "reading", "course"],
+    { beside: ["photograph", "numbers", "course"] }, "reading"],
   from: { block: 6, head: 1, token: 6 },
 });

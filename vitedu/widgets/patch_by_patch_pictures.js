@@ -161,7 +161,7 @@ function chart({ title, curves, ticks, y }, { depth, layers }, own) {
   const line = (values) => values.map((value, at) =>
     `${at ? "L" : "M"}${hundredths(x(at))} ${hundredths(y(value))}`).join("");
   return [
-    label(CHART.left, 14, "start", title, "name"),
+    label(0, 14, "start", title, "name"),
     ...ticks.flatMap((tick) => [
       draft("path", { class: "axis", d: `M${CHART.left} ${hundredths(y(tick))}H${hundredths(end)}` }),
       label(CHART.left - 6, y(tick) + 4, "end", String(tick)),
