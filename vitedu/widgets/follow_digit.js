@@ -128,7 +128,7 @@ function switches(set) {
 function render({ model, el }) {
   const small = model.get("small");
   const { num_layers: layers, num_heads: heads } = model.get("config");
-  const frame = explorer(el, "follow-digit", WORDS.label);
+  const frame = explorer(el, "follow-digit", WORDS);
   frame.root.classList.add("vitedu-reads-digit");
   const samples = inRows(decodeArray(model.get("samples")).data,
     PICTURE.side ** 2);

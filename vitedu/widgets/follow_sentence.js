@@ -181,7 +181,7 @@ function stageChooser(translator, set) {
 function render({ model, el }) {
   const translator = translatorOf(model);
   const { num_layers: layers, num_heads: heads } = translator.config;
-  const frame = explorer(el, "follow-sentence", WORDS.label);
+  const frame = explorer(el, "follow-sentence", WORDS);
   let writer = writerOf(translator, AT_SLIP.number);
   const slip = translated(writer, { method: "greedy" })
     .ids.map(translator.word);

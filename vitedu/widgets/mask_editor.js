@@ -69,7 +69,7 @@ const group = (label, buttons) =>
     ...buttons.map(({ root }) => root));
 
 function render({ model, el }) {
-  const frame = explorer(el, "mask-editor", WORDS.label);
+  const frame = explorer(el, "mask-editor", WORDS);
   const tools = makeTools(frame, model, {
     tour: model.get("tokens").join(" ") === TOUR_TOKENS ? WORDS.tour : [],
   });

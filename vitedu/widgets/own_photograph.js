@@ -48,7 +48,7 @@ function entrance({ onStart, onPhotograph }) {
 }
 
 function render({ model, el }) {
-  const frame = explorer(el, "own-photograph", WORDS.label);
+  const frame = explorer(el, "own-photograph", WORDS);
   const tools = makeTools(frame, model, { alone: false });
   let worker = null;
   let sizes = { layers: 1, heads: 1 };

@@ -90,7 +90,7 @@ function makeControls(model) {
 }
 
 function render({ model, el }) {
-  const frame = explorer(el, "reverse-trainer", WORDS.label);
+  const frame = explorer(el, "reverse-trainer", WORDS);
   const tools = makeTools(frame, model, { tour: TOUR });
   // Said at once, while the reading follows the training in silence.
   const news = html("p", { class: "vitedu-hidden", "aria-live": "polite" });

@@ -127,7 +127,8 @@ function makePicture(
 }
 
 // Args:
-//   words: `label`; `controls`, a label each; `options`, the words of choices;
+//   words: `label`; how many `letters` the longest reading has, so that
+//     nothing moves when it comes; `controls`, a label each; `options`, the words of choices;
 //     `pictures`, each with `title`, `label` and, where wanted, `note` and
 //     `foot`; `reading`; `tour`, steps of [sentence, {setting: value}, part],
 //     see `makeTour`. Where they have {names}, `say` fills them in; a picture
@@ -175,7 +176,7 @@ export function defineExplorer(name, {
 }) {
   function render({ model, el }) {
     const schema = model.get("_schema");
-    const frame = explorer(el, name, words.label);
+    const frame = explorer(el, name, words);
     frame.root.classList.add(...styles);
     const setAll = (values) => setTraits(model, values);
     const redraw = onceAFrame(update);

@@ -9,8 +9,8 @@ const TURN_MS = 10;
 
 // The frame of an explorer, with the line that says its current reading. The
 // visible line follows every movement; screen readers get the sentence once
-// the reader has stopped moving.
-export function explorer(el, name, label) {
+// the reader has stopped moving. There is room for one of so many `letters`.
+export function explorer(el, name, { label, letters = 0 }) {
   const visible = html("p", {
     class: "vitedu-reading", "aria-hidden": "true",
   });
@@ -19,6 +19,7 @@ export function explorer(el, name, label) {
   const root = html("div", {
     role: "region", id: freeId(`explorer-${name}`),
     class: `vitedu-explorer vitedu-${name}`, "aria-label": label,
+    style: `--letters: ${letters}`,
     // In JupyterLab the arrow keys are shortcuts of the notebook, unless the
     // element that has the focus says this.
     onfocusin: ({ target }) =>
