@@ -145,7 +145,7 @@ function training({ model, set, settings, move, frame, given }) {
     once.disabled = step === most;
   }
   return {
-    root: html("div", { class: "buttons" }, toggle, once, seeds), show,
+    root: html("div", { class: "buttons leads" }, toggle, once, seeds), show,
     quiet: () => due !== null, dispose: motion.dispose,
   };
 }

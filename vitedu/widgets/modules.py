@@ -33,6 +33,7 @@ _FUNCTION = re.compile(
 )
 _COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)
 _INDENT = re.compile(r"^ +", re.MULTILINE)
+_UNSEEN_STYLE = re.compile(r"/\*.*?\*/|^\s+", re.MULTILINE | re.DOTALL)
 
 
 def joined(entry: str) -> str:
@@ -77,11 +78,12 @@ def order(entry: str) -> list[str]:
 def styles(entry: str) -> str:
     """Return the style sheets of a module and of all that it imports."""
     sheets = (FOLDER / name.replace(".js", ".css") for name in order(entry))
-    return "\n".join(
+    texts = (
         sheet.read_text(encoding="utf-8")
         for sheet in sheets
         if sheet.suffix == ".css" and sheet.exists()
     )
+    return _UNSEEN_STYLE.sub("", "\n".join(texts))
 
 
 @cache

@@ -246,7 +246,7 @@ function render({ model, el }) {
   );
   frame.root.append(
     starts.root,
-    html("div", { class: "buttons" }, toggle, once, again, newSeed),
+    html("div", { class: "buttons leads" }, toggle, once, again, newSeed),
     html("div", { class: "vitedu-controls" },
       controls.positions.root, controls.scaled.root, controls.num_heads.root,
       speed.root, controls.learning_rate.root),
