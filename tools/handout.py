@@ -40,12 +40,7 @@ def main(language: str = "") -> None:
     site, folder = site_of(language), target("handout", language)
     folder.mkdir(parents=True, exist_ok=True)
     with ensure_browser.started() as browser:
-        if language and not has_font(browser, NAMES[language]):
-            sys.exit(
-                f"No font on this machine has the characters of "
-                f"{NAMES[language]}, so the PDFs would show boxes. Install "
-                "one, such as Debian's fonts-noto-cjk."
-            )
+        require_font(browser, language)
         for _, pages in paper.contents():
             for page in pages:
                 if page.startswith("chapters/"):
@@ -53,6 +48,16 @@ def main(language: str = "") -> None:
                     write_whole(folder / f"{paper.name(page)}.pdf", content)
         write_whole(folder / BOOK, book(browser, site, language))
     print(f"The handouts are in {folder.relative_to(paper.ROOT)}")
+
+
+def require_font(browser: Browser, language: str) -> None:
+    """Stop where no font on this machine has the characters of a language."""
+    if language and not has_font(browser, NAMES[language]):
+        sys.exit(
+            f"No font on this machine has the characters of "
+            f"{NAMES[language]}, so PDFs and pictures would show boxes. "
+            "Install one, such as Debian's fonts-noto-cjk."
+        )
 
 
 def has_font(browser: Browser, text: str) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vitedu_book.languages import NAMES
 
-from tools import editions, epub, handout
+from tools import editions, ensure_browser, epub, handout
 from tools.folders import anew
 from tools.slides import __main__ as slides
 from tools.translated import saying, site_of, target
@@ -82,7 +82,14 @@ def link(page: Path, folder: Path, language: str = "") -> None:
 
 
 def main() -> None:
-    """Make the files of both sites, and say where they are."""
+    """Make the files of both sites, and say where they are.
+
+    Raises:
+        SystemExit: No font on this machine has the characters of a language.
+    """
+    with ensure_browser.started() as browser:
+        for language in NAMES:
+            handout.require_font(browser, language)
     for language in ("", *NAMES):
         site = site_of(language)
         with anew(site / FOLDER) as part:

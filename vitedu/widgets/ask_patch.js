@@ -12,14 +12,8 @@ import {
 } from "./core/controls.js";
 import { draft, html, put, renew, write } from "./core/dom.js";
 import { defineExplorer } from "./core/explorer.js";
-import { later } from "./core/later.js";
+import { inflated, later } from "./core/later.js";
 import { sentence, tidy } from "./core/texts.js";
-
-async function inflated(bytes) {
-  const stream = new Blob([bytes]).stream()
-    .pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
-}
 
 // What is loaded once it is asked for. A fault is told once: who asks again,
 // tries again.

@@ -7,6 +7,7 @@ import {
 } from "./ask_patch_maths.js";
 import { choosable, markChosen } from "./core/choosing.js";
 import { fill, html, put, svg } from "./core/dom.js";
+import { edged } from "./core/drawing.js";
 import { sentence } from "./core/texts.js";
 import { glow, light } from "./lit_photograph.js";
 
@@ -49,16 +50,6 @@ function outline(side, places) {
       column < side - 1 && all.has(at + 1) ? "" : `M${column + 1} ${row}v1`,
     ].join("");
   }).join("");
-}
-
-// Two strokes, dark under light: seen on any photograph.
-function edged(tag, name) {
-  const strokes = ["under", "over"].map((place) =>
-    svg(tag, { class: `${name} ${place}` }));
-  return {
-    strokes, set: (attributes) =>
-      strokes.forEach((stroke) => fill(stroke, attributes, [])),
-  };
 }
 
 // A canvas under a drawing that has the coordinates of a grid.

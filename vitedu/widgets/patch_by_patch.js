@@ -4,7 +4,7 @@ import { choosable, inLine, markChosen } from "./core/choosing.js";
 import { noted, panel, titled } from "./core/controls.js";
 import { fill, html, put, renew, svg, write } from "./core/dom.js";
 import { defineExplorer, slider } from "./core/explorer.js";
-import { later } from "./core/later.js";
+import { inflated, later } from "./core/later.js";
 import { commas, fixed, sentence, tidy } from "./core/texts.js";
 import WORDS from "./patch_by_patch.words.json" with { type: "json" };
 import {
@@ -17,12 +17,6 @@ import {
 
 const FOLLOWED = 17;
 const ACROSS = 4;
-
-async function inflated(bytes) {
-  const stream = new Blob([bytes]).stream()
-    .pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
-}
 
 export function read(model, redraw) {
   const get = (name) => model.get(name);

@@ -4,6 +4,7 @@
 import { choosable, markChosen } from "./core/choosing.js";
 import { noted, panel, range, titled } from "./core/controls.js";
 import { draft, fill, html, renew, svg, write } from "./core/dom.js";
+import { edged } from "./core/drawing.js";
 import { sentence } from "./core/texts.js";
 import WORDS from "./patch_cutter.words.json" with { type: "json" };
 import { CHANNELS } from "./patch_cutter_maths.js";
@@ -133,17 +134,6 @@ function pointable(node, sizes, { look = () => {}, pick }) {
   });
   node.addEventListener("pointerleave", () => look(null));
   node.addEventListener("click", (event) => pick(cell(event)));
-}
-
-// Two strokes, dark under light: seen on any photograph.
-function edged(tag, name) {
-  const strokes = ["under", "over"].map((place) =>
-    svg(tag, { class: `${name} ${place}` }));
-  return {
-    strokes,
-    set: (attributes) =>
-      strokes.forEach((stroke) => fill(stroke, attributes, [])),
-  };
 }
 
 // A panel with a title and a note, which `say` writes.

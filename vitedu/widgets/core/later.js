@@ -6,3 +6,9 @@ export async function later(model, name) {
   );
   return kept.get("data");
 }
+
+export async function inflated(bytes) {
+  const stream = new Blob([bytes]).stream()
+    .pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).arrayBuffer();
+}
