@@ -23,64 +23,51 @@ def unpacked(name: str, kind: str) -> np.ndarray:
     return np.frombuffer(zlib.decompress(asked()["data"][name]), kind)
 
 
-def in_page(*views: dict) -> list:
-    names = {view["photograph"] for view in views}
-    kinds = {("trained", "drawn")[view["drawn"]] for view in views}
-    (name,), (kind,) = names, kinds
-    other = {"cat": "astronaut", "astronaut": "cat"}
-    return run(
-        SCRIPTS,
-        FOUND,
-        views=views,
-        about={it["name"]: it for it in asked()["photographs"]},
-        answers=unpacked(f"{kind} {name}", "u1"),
-        between=unpacked(f"{kind} {name} {other[name]}", "i1"),
-        layers=LAYERS,
-        heads=HEADS,
-    )
-
-
-@pytest.mark.parametrize("kind", ["trained", "drawn"])
 @pytest.mark.parametrize(
-    ("name", "second"), [("cat", "astronaut"), ("astronaut", "cat")]
+    ("kind", "name", "second"),
+    [("trained", "cat", "astronaut"), ("drawn", "astronaut", "cat")],
 )
 def test_it_finds_the_best_far_away_in_a_head_and_in_another(
-    name, second, kind
+    kind, name, second
 ):
     view = {"photograph": name, "drawn": kind == "drawn", "query": 29}
     view |= {"layer": 1, "head": 2, "second": ""}
-    (shown, beside), (other, across), (same, _) = in_page(
-        view, view | {"second": second}, view | {"second": name}
+    abouts = {it["name"]: it for it in asked()["photographs"]}
+    steps = unpacked(f"{kind} {name} {second}", "i1")
+    (shown, beside), (other, across), (same, _) = run(
+        SCRIPTS,
+        FOUND,
+        views=[view, view | {"second": second}, view | {"second": name}],
+        about=abouts,
+        answers=unpacked(f"{kind} {name}", "u1"),
+        between=steps,
+        layers=LAYERS,
+        heads=HEADS,
     )
     # It is not beside itself.
     assert same == shown
     all_cosines, shares, largest = asked_answers(name, kind)
     cosines = all_cosines[1, 29]
-    about = next(it for it in asked()["photographs"] if it["name"] == name)
     row, column = (
-        3 * at + about[axis] % 3 for at, axis in ((3, "row"), (5, "column"))
+        3 * at + abouts[name][axis] % 3
+        for at, axis in ((3, "row"), (5, "column"))
     )
     assert (shown["row"], shown["column"]) == (row, column)
     assert cosines[row * GRID + column] == 1
     rows, columns = np.divmod(np.arange(GRID**2), GRID)
     far = np.maximum(abs(rows - row), abs(columns - column)) >= 6
     best = cosines[far].max()
-    places = np.flatnonzero(far & (cosines == best))
     assert shown["like"] == pytest.approx(best)
-    assert shown["likePlaces"] == places.tolist()
+    assert shown["likePlaces"] == [*np.flatnonzero(far & (cosines == best))]
     assert shown["mean"] == pytest.approx(cosines.mean())
     weights = shares[1, 2, 29]
     assert beside["photo"] == name
     np.testing.assert_allclose(beside["values"], np.sqrt(weights))
     assert shown["most"] == largest[1, 2, 29]
-    assert shown["mostPlaces"] == np.flatnonzero(weights == 1).tolist()
-    steps = unpacked(f"{kind} {name} {second}", "i1")
-    steps = steps.reshape(LAYERS, 64, MAP**2)
-    between = np.cumsum(steps, 0, dtype=int)[1, 29] / 20
+    assert shown["mostPlaces"] == [*np.flatnonzero(weights == 1)]
+    between = steps.reshape(LAYERS, 64, MAP**2).cumsum(0, dtype=int)[1, 29]
+    most = between.max()
     assert across["photo"] == second
-    np.testing.assert_allclose(across["values"], between / between.max())
-    assert other["most"] == pytest.approx(between.max())
-    assert (
-        other["mostPlaces"]
-        == np.flatnonzero(between == between.max()).tolist()
-    )
+    np.testing.assert_allclose(across["values"], between / most)
+    assert other["most"] == pytest.approx(most / 20)
+    assert other["mostPlaces"] == [*np.flatnonzero(between == most)]

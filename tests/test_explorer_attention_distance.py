@@ -45,13 +45,8 @@ def test_each_dot_is_at_its_distance_over_the_one_of_the_untrained_head():
     widget = make(mean_distance=mean, layer=1, head=3)
     uniform = attention_maps.uniform_distance(**GRID)
     images = list(product(range(3), range(2)))
-    found = iter(
-        shown(
-            widget,
-            *({"step": s, "image": i, "dots": "image"} for s, i in images),
-            *({"step": step} for step in range(3)),
-        )
-    )
+    views = [{"step": s, "image": i, "dots": "image"} for s, i in images]
+    found = iter(shown(widget, *views, *({"step": s} for s in range(3))))
     before = {}
     for (step, image), dots in zip(images, found, strict=False):
         maps = torch.from_numpy(widget.maps[step, image].astype(np.float64))
@@ -64,8 +59,6 @@ def test_each_dot_is_at_its_distance_over_the_one_of_the_untrained_head():
         )
         x, y = np.transpose(dots["places"])
         assert np.corrcoef(y, dots["now"])[0, 1] == pytest.approx(-1)
-        # Within the axes, all of them apart.
-        assert 10 < min(y) < max(y) < 292
         assert len(set(x)) == 15
         untrained = before.setdefault(image, dots["places"])
         stems, ghosts = (

@@ -17,7 +17,6 @@ from vitedu.data.captions import (
     WORDS,
     captions,
     encode_captions,
-    mirrored_scenes,
     paint_scenes,
     scene_corners,
     scenes,
@@ -73,7 +72,6 @@ BATCH = torch.tensor(
 @pytest.mark.parametrize(
     "view",
     [
-        {},
         {"weights": "near", "temperature": 0.3, "bias": -2.5},
         {"drawing": 3, "swap": True, "temperature": 0.01},
     ],
@@ -122,20 +120,19 @@ def test_a_scene_that_is_among_the_others_is_not_repeated():
     assert len(np.unique(pixels, axis=0)) == 6
 
 
-@pytest.mark.parametrize(("weights", "at"), [("plain", 0), ("near", 1)])
-@pytest.mark.parametrize("relation", [0, 1])
-def test_the_reading_says_what_was_measured(weights, at, relation):
-    words = RELATIONS[relation][0]
-    view = {"weights": weights, "relation": words, "said": words}
-    [found] = viewed(view)
-    right = (104, 180)[at] + 2 * relation
-    kind = ("left or right", "above or below")[relation]
-    assert (
-        f"{kind}, these weights prefer the true sentence in "
-        f"{right / 2:.0f}% of 200 choices; a coin would be right in 50%."
-    ) in found["said"]["reading"]
-    ahead = "true" if found["before"] > found["after"] else "false"
-    assert f"The {ahead} sentence is ahead." in found["said"]["reading"]
+def test_the_reading_says_what_was_measured():
+    views, expected = [], []
+    for weights, right in (("plain", 104), ("near", 180)):
+        for at, kind in enumerate(("left or right", "above or below")):
+            words = RELATIONS[at][0]
+            views.append({"weights": weights, "relation": words})
+            expected.append(
+                f"{kind}, these weights prefer the true sentence in "
+                f"{right / 2 + at:.0f}% of 200 choices; a coin would be right "
+                "in 50%."
+            )
+    for words, one in zip(expected, viewed(*views), strict=True):
+        assert words in one["said"]["reading"]
 
 
 # A scene of 2 left of 7, and what is said of it.
@@ -149,23 +146,17 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
-def test_it_knows_which_of_two_sentences_is_true(claim):
-    first, said, second = claim
-    [found] = viewed(
-        {"said_first": first, "said": said, "said_second": second}
-    )
-    told = found["said"]
-    names = {True: "true", False: "false"}
-    one, other = (names.get(CLAIMS[claim]), names.get(not CLAIMS[claim]))
-    if CLAIMS[claim] is None:
-        assert (
-            "equally true or false of this scene" in found["said"]["reading"]
-        )
-    else:
-        winner = one if found["before"] > found["after"] else other
-        assert f"The {winner} sentence is ahead." in found["said"]["reading"]
-    assert f'with "{told["before"]}" and' in found["said"]["reading"]
+def test_it_knows_which_of_two_sentences_is_true():
+    names = ("said_first", "said", "said_second")
+    found = viewed(*(dict(zip(names, it, strict=True)) for it in CLAIMS))
+    for is_true, one in zip(CLAIMS.values(), found, strict=True):
+        reading = one["said"]["reading"]
+        ahead = (one["before"] > one["after"]) == is_true
+        winner = f"The {'true' if ahead else 'false'} sentence is ahead."
+        if is_true is None:
+            winner = "equally true or false of this scene"
+        assert winner in reading
+        assert f'with "{one["said"]["before"]}" and' in reading
 
 
 def test_pairs_that_training_has_never_shown_are_named():
@@ -173,12 +164,9 @@ def test_pairs_that_training_has_never_shown_are_named():
     pairs = [(a, b) for a in range(10) for b in range(10)]
     found = viewed(*({"first": a, "second": b} for a, b in pairs))
     for (a, b), one in zip(pairs, found, strict=True):
-        never = (a, b) in new or a == b
-        words = "has never shown" if never else "has shown"
-        assert (
-            f"Training {words} these two digits together"
-            in one["said"]["reading"]
-        )
+        met = "has never shown" if (a, b) in new or a == b else "has shown"
+        words = f"Training {met} these two digits together"
+        assert words in one["said"]["reading"]
 
 
 def test_the_locations_are_those_that_paint_scenes_takes():
@@ -211,46 +199,20 @@ def test_the_kept_results_are_those_of_the_kept_weights():
     assert share["near"] > 0.8
 
 
-def test_a_sentence_is_swapped_back():
-    for relation, words in enumerate(RELATIONS):
-        some = torch.tensor([[2, 7, relation]])
-        [one] = captions(some)
-        [other] = captions(mirrored_scenes(some), from_second=True)
-        assert experiment.swapped(one, words) == other
-        assert experiment.swapped(other, words) == one
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"plain": None}, TypeError, "plain must be an ImagesAndCaptions"),
-        ({"near": 3}, TypeError, "near must be an ImagesAndCaptions"),
-    ],
-)
-def test_what_does_not_fit_is_named(changes, error, message):
-    given = {"plain": matching_model(), "near": matching_model()}
-    with refuses(error, message):
-        scenes_to_match(**given | {"measured": MEASURED} | changes)
-
-
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"num_registers": 1}, "others in num_registers"),
-        ({"activation": "relu"}, "others in activation"),
-        ({"positions": "sinusoidal"}, "others in positions"),
-        ({"patch_size": 4}, "others in patch_size"),
-    ],
-)
-def test_networks_that_the_page_cannot_run_are_refused(config, message):
-    with refuses(ValueError, message):
-        scenes_to_match(
-            matching_model(**config), matching_model(), measured=MEASURED
-        )
-
-
-def test_encoders_of_other_words_are_refused():
-    config = matching_model().image.config
-    other = ImagesAndCaptions(config, vocab_size=9, max_len=6)
-    with refuses(ValueError, f"plain must know {len(WORDS)} words"):
-        scenes_to_match(rounded_to_half(other), matching_model(), MEASURED)
+def test_what_does_not_fit_is_named():
+    model = matching_model()
+    unknown = ImagesAndCaptions(model.image.config, vocab_size=9, max_len=6)
+    for plain, error, message in (
+        (None, TypeError, "plain must be an ImagesAndCaptions"),
+        (matching_model(num_registers=1), ValueError, "in num_registers"),
+        (matching_model(patch_size=4), ValueError, "others in patch_size"),
+        (
+            rounded_to_half(unknown),
+            ValueError,
+            f"plain must know {len(WORDS)} words",
+        ),
+    ):
+        with refuses(error, message):
+            scenes_to_match(plain, model, MEASURED)
+    with refuses(TypeError, "near must be an ImagesAndCaptions"):
+        scenes_to_match(model, 3, MEASURED)

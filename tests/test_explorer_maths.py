@@ -42,19 +42,25 @@ def double(array) -> torch.Tensor:
     return torch.tensor(np.asarray(array), dtype=torch.float64)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_arrays_arrive_as_they_were_sent(dtype):
-    array = np.array([0, 1, 3, 65504, 6e-8, -1.5, 1e-3])
-    if dtype in ("int32", "uint8", "bool"):
-        array = np.array([0, 1, 1, 0, 1, 0, 1])
-    array = array.astype(dtype)
-    found = run("", "decodeArray(modelOf(sent).get('a'))", sent=wire(a=array))
-    np.testing.assert_array_equal(numbers(found["data"]), array)
-    assert found["shape"] == [7]
-
-
-def wire(**arrays: np.ndarray) -> dict:
-    return {name: _to_page(array, None) for name, array in arrays.items()}
+def test_arrays_arrive_as_they_were_sent():
+    arrays = {
+        dtype: np.array(
+            [0, 1, 1, 0, 1, 0, 1]
+            if dtype in ("int32", "uint8", "bool")
+            else [0, 1, 3, 65504, 6e-8, -1.5, 1e-3],
+            dtype,
+        )
+        for dtype in DTYPES
+    }
+    found = run(
+        "",
+        "names.map((name) => decodeArray(modelOf(sent).get(name)))",
+        names=[*arrays],
+        sent={name: _to_page(it, None) for name, it in arrays.items()},
+    )
+    for array, arrived in zip(arrays.values(), found, strict=True):
+        np.testing.assert_array_equal(numbers(arrived["data"]), array)
+        assert arrived["shape"] == [7]
 
 
 def test_random_numbers_are_uniform_and_normal_and_fixed_by_the_seed():

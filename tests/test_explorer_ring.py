@@ -21,21 +21,16 @@ LOOK = """((found) => ({
 }))"""
 
 
-def chapter_ring() -> dict:
-    """Return what the cell of the chapter that holds the ring defines."""
+def rounds_of_chapter(vectors: list[torch.Tensor]) -> Iterator[tuple]:
     [path] = [path for path in CHAPTERS if path.stem.startswith("19-")]
-    [cell] = [
-        cell
+    [code] = [
+        cell.source
         for cell in read(path).cells
         if cell.id == "def-ring-all-reduce-vectors-yield"
     ]
     names: dict = {}
-    exec(cell.source, names)
-    return names
-
-
-def rounds_of_chapter(vectors: list[torch.Tensor]) -> Iterator[tuple]:
-    for held, sent in chapter_ring()["ring_all_reduce"](vectors):
+    exec(code, names)
+    for held, sent in names["ring_all_reduce"](vectors):
         yield torch.cat([*map(torch.cat, held)]).tolist(), list(sent)
 
 
@@ -51,7 +46,7 @@ def looks(count: int) -> list[dict]:
     )
 
 
-@pytest.mark.parametrize("count", range(2, 9))
+@pytest.mark.parametrize("count", [2, 5, 8])
 def test_each_round_is_that_of_the_chapter(count):
     vectors = [torch.tensor(row[:count]) for row in GRADIENTS[:count]]
     bits = [torch.full((count,), 1 << rank) for rank in range(count)]
@@ -68,10 +63,9 @@ def test_each_round_is_that_of_the_chapter(count):
         finished = [one == 2**count - 1 for one in whose]
         assert ["whole" in one.split() for one in classes] == finished
         for kind in ("sent", "got"):
-            moved = [kind in one.split() for one in classes]
-            assert sum(moved) == (count if shown["step"] else 0)
-            one_row = [kind in row.split() for row in shown["rows"]]
-            assert sum(one_row) == (1 if shown["step"] else 0)
+            moved = sum(kind in one.split() for one in classes)
+            rows = sum(kind in row.split() for row in shown["rows"])
+            assert (moved, rows) == ((count, 1) if shown["step"] else (0, 0))
         widths = [float(bar["width"]) for _, bar, _ in shown["bars"]]
         most = max(count - 1, 2 * (count - 1) / count)
         shares = np.array(shown["collectSent"]) / most
@@ -83,13 +77,9 @@ def test_each_round_is_that_of_the_chapter(count):
     assert last["collectSent"][0] == last["collectReceived"][0] == count - 1
 
 
-def test_words_say_what_is_shown():
-    said = [look["said"]["sentences"] for look in looks(4)]
-    assert said[0].startswith("Each process holds its own gradient, and")
-    assert "No sum is finished yet." in said[2]
-    assert said[3].endswith(
+def test_words_say_what_has_been_sent():
+    assert looks(4)[3]["said"]["sentences"].endswith(
         "Each process now has 1 of 4 sums. In the ring each process has sent "
         "0.75 gradients. In the other scheme, process 0 has sent 0 and "
         "received 3, taking 4 times as long."
     )
-    assert said[4].startswith("Rounds 4 to 6 pass the finished sums around.")

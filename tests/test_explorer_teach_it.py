@@ -61,18 +61,6 @@ def test_the_map_is_that_of_fit_ridge(per_class, classes):
         )
 
 
-def test_an_inverse_undoes_its_matrix():
-    rows = np.random.default_rng(0).normal(size=(7, 4))
-    matrix = rows @ rows.T
-    found = run(
-        MATHS,
-        "inverseOf(inRows(matrix, 7), 0.5).map((row) => [...row])",
-        matrix=matrix,
-    )
-    expected = np.linalg.inv(matrix + 0.5 * np.eye(7))
-    np.testing.assert_allclose(numbers(found, 7, 7), expected, atol=1e-10)
-
-
 HEAD = {"block": 7, "names": ["a cat", "Käfer", '"猫"']}
 SIZES = {"layers": 12, "width": 384, "imageSize": 224}
 WRITTEN = "btoa(String.fromCharCode(...writeHead(head, 224)))"

@@ -132,13 +132,12 @@ def test_forward_loss_and_every_gradient_are_those_of_vitedu(settings):
         same(found["gradients"][name], weight.grad, name)
 
 
-@pytest.mark.parametrize(("which", "steps"), [(0, 60), (1, 5), (2, 5), (3, 5)])
-def test_steps_of_adam_lead_to_the_weights_of_pytorch(which, steps):
-    settings = SETTINGS[which]
+# Of the settings Adam sees nothing but their gradients, as above.
+def test_steps_of_adam_lead_to_the_weights_of_pytorch():
+    settings = SETTINGS[1]
     before, done, after = train(
         settings,
-        "[now(named('value')), learn(steps), named('value')]",
-        steps=steps,
+        "[now(named('value')), learn(60), named('value')]",
     )
     network = Network(settings)
     network.load(before)
@@ -197,20 +196,19 @@ def test_what_it_is_tested_on_is_what_the_network_says():
         same([one[name] for one in found["seen"]], expected, name)
 
 
-def trained(settings: dict, seed: int, steps: int) -> dict:
+def trained(settings: dict, steps: int) -> dict:
     code = "(learn(steps), trainer.evaluate())"
-    return train(settings, code, rate=1e-3, seed=seed, steps=steps)
+    return train(settings, code, rate=1e-3, seed=0, steps=steps)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_it_learns_to_reverse(seed):
-    after = trained(SETTINGS[0], seed, 450)
+def test_it_learns_to_reverse():
+    after = trained(SETTINGS[0], 450)
     assert after["right"] > 0.95
     assert max(after["mirror"]) > 0.5
 
 
 def test_without_positions_it_knows_the_letters_and_not_their_order():
-    after = trained(SETTINGS[2], 0, 400)
+    after = trained(SETTINGS[2], 400)
     limit = run(SCRIPTS, "WITHOUT_ORDER")
     assert 0.25 < after["right"] < limit["right"] + 0.06
     assert limit["loss"] - 0.02 < after["loss"] < np.log(SYMBOLS)

@@ -24,7 +24,6 @@
     foreign: "only anywidgets run without a kernel, this is a",
     module: "its script is not in the page",
     states: "this script could not be loaded:",
-    kernel: "this action needs a running kernel",
   };
 
   const widgets = new Map(); // id -> Widget
@@ -81,15 +80,7 @@
         throw new Error(`${WORDS.foreign} ${this.source.model_name}`);
       }
       addStyle(this.values._css);
-      const module = await loadModule(this.values._esm);
-      const exported = module.default ?? module;
-      this.definition =
-        typeof exported === "function" ? await exported() : exported;
-      const result = await this.definition.initialize?.({
-        model: this.modelFor(gone.signal), signal: gone.signal, experimental,
-      });
-      if (typeof result === "function") onAbort(gone.signal, result);
-      else this.exports = result;
+      this.definition = await loadModule(this.values._esm);
     }
 
     async render(el, signal) {
@@ -97,9 +88,8 @@
       for (const name of this.values._dom_classes ?? []) {
         el.classList.add(name);
       }
-      const cleanup = await this.definition.render?.({
-        model: this.modelFor(signal), el, signal, host: hostFor(signal),
-        experimental,
+      const cleanup = await this.definition.render({
+        model: this.modelFor(signal), el,
       });
       if (typeof cleanup === "function") onAbort(signal, cleanup);
     }
@@ -156,26 +146,6 @@
           || (callback && callback !== listener.callback),
       );
     }
-  }
-
-  const experimental = {
-    invoke: () => Promise.reject(new Error(WORDS.kernel)),
-  };
-
-  // How a widget reaches the widgets that its state refers to.
-  function hostFor(signal) {
-    return {
-      getModel: async (reference) =>
-        (await loaded(reference)).modelFor(signal),
-      getWidget: async (reference) => {
-        const child = widget(reference);
-        await child.started;
-        return {
-          exports: child.exports,
-          render: ({ el, signal: own }) => child.render(el, own ?? signal),
-        };
-      },
-    };
   }
 
   function widget(reference) {

@@ -1,7 +1,10 @@
 """How the controls of an explorer are moved, and what it then looks like."""
 
-from mounted import settle
-from playwright.sync_api import Locator
+import re
+from itertools import pairwise
+
+from mounted import explorer_of, press, published, settle
+from playwright.sync_api import Locator, Page, expect
 
 PAGES = {
     "attention-plane": "book/index.html",
@@ -88,3 +91,76 @@ def far_from_here(control: Locator) -> list[str]:
         return [control.get_attribute("max"), control.get_attribute("min")]
     options = control.locator("option:enabled").all()
     return [option.get_attribute("value") for option in options]
+
+
+def look(page: Page) -> dict[str, object]:
+    """Return what the first explorer of a page publishes at rest."""
+    settle(page)
+    found = published(explorer_of(page))
+    # What the focus leaves behind.
+    found.pop("lmSuppressShortcuts", None)
+    return found
+
+
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+# Without the row of the tour, and with what stands in fields.
+SHOWN = """root => {
+  const copy = root.cloneNode(true);
+  copy.querySelector(".vitedu-tour").remove();
+  const cells = Array.from(copy.querySelectorAll("td"),
+    ({ textContent }) => textContent);
+  const fields = Array.from(root.querySelectorAll("input, select"),
+    ({ value, ariaValueText }) => [value, ariaValueText]);
+  return [copy.textContent, ...cells, ...fields.flat()].join(" ");
+}"""
+# What a step speaks of, and the tour itself, as they stand in the window.
+STAGED = """root => {
+  const lit = root.querySelectorAll(".vitedu-lit");
+  const [part, tour] = [lit[0], root.querySelector(".vitedu-tour")].map(
+    (node) => node.getBoundingClientRect());
+  return { lit: lit.length, top: part.top, bottom: part.bottom,
+    room: tour.top };
+}"""
+
+
+def numbers_in(text: str) -> set[str]:
+    return {found.replace(",", "") for found in NUMBER.findall(text)}
+
+
+def expect_staged(explorer: Locator) -> None:
+    """What a step speaks of is outlined, and nothing covers it."""
+    staged = explorer.evaluate(STAGED)
+    assert staged["lit"] == 1
+    high = staged["bottom"] - staged["top"]
+    if high < staged["room"] - 72:  # less the bar of the site
+        assert staged["top"] >= 71, staged
+        assert staged["bottom"] <= staged["room"], staged
+
+
+def take_tour(page: Page) -> tuple[Locator, list[dict[str, object]]]:
+    """Go through a tour, whose numbers have to be on display at each step.
+
+    Returns:
+        The tour, at its last step, and what the explorer published at each.
+    """
+    explorer = explorer_of(page)
+    tour = page.get_by_role("group", name="Tour")
+    press(page, "Take the tour")
+    counts, looks = [], []
+    while True:
+        looks.append(look(page))
+        expect_staged(explorer)
+        said = tour.get_by_role("status").text_content()
+        count, _, sentence = said.partition(": ")
+        counts.append(count)
+        assert numbers_in(sentence), said
+        missing = numbers_in(sentence) - numbers_in(explorer.evaluate(SHOWN))
+        assert not missing, said
+        if tour.get_by_role("button", name="Next", exact=True).is_disabled():
+            break
+        press(tour, "Next")
+    assert 4 <= len(looks) <= 6
+    assert counts[-1] == f"{len(looks)} of {len(looks)}"
+    assert all(a != b for a, b in pairwise(looks))
+    expect(page.get_by_role("button", name="End the tour")).to_be_focused()
+    return tour, looks

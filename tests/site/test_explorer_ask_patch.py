@@ -6,12 +6,7 @@ import zlib
 import numpy as np
 from explorers import GRID, HEADS, LAYERS, MAP, asked, asked_answers
 from explorers import ask_patch as make
-from mounted import (
-    choose_setting,
-    expect_published,
-    published,
-    ready,
-)
+from mounted import expect_published, published, ready
 from PIL import Image
 from playwright.sync_api import Page, expect
 
@@ -27,10 +22,6 @@ GLOW = np.array(
     ],
     float,
 )
-
-
-def about(name: str) -> dict:
-    return next(it for it in asked()["photographs"] if it["name"] == name)
 
 
 def between(name: str, second: str) -> np.ndarray:
@@ -60,15 +51,11 @@ def lit(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def canvas(page: Page, name: str) -> np.ndarray:
-    width, height, data = page.locator(f"{name} canvas").evaluate(
-        """canvas => {
-            const {width, height} = canvas;
-            const context = canvas.getContext("2d");
-            const {data} = context.getImageData(0, 0, width, height);
-            return [width, height, Array.from(data)];
-        }"""
+    width, data = page.locator(f"{name} canvas").evaluate(
+        """canvas => [canvas.width, Array.from(canvas.getContext("2d")
+          .getImageData(0, 0, canvas.width, canvas.height).data)]"""
     )
-    return np.reshape(data, (height, width, 4))[..., :3]
+    return np.reshape(data, (-1, width, 4))[..., :3]
 
 
 def expect_lit(page: Page, name: str, expected: np.ndarray) -> None:
@@ -103,15 +90,12 @@ def test_photographs_and_the_maps_of_all_heads_are_lit(show):
     expect(page.locator(".vitedu-reading")).to_contain_text(
         f"In the astronaut, the best is among the outlined: cosine {best:.2f}."
     )
-    shown = canvas(page, ".maps")
-    for layer in range(LAYERS):
-        for head in range(HEADS):
-            top, left = ((MAP + 1) * SCALE * at for at in (head, layer))
-            size = MAP * SCALE
-            found = shown[top : top + size, left : left + size]
-            found = found[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
-            values = np.sqrt(shares[layer, head, 40]).reshape(MAP, MAP)
-            np.testing.assert_allclose(found, glow(values), atol=0.51)
+    cells = canvas(page, ".maps")[SCALE // 2 :: SCALE, SCALE // 2 :: SCALE]
+    for layer, head in np.ndindex(LAYERS, HEADS):
+        top, left = (MAP + 1) * head, (MAP + 1) * layer
+        found = cells[top : top + MAP, left : left + MAP]
+        values = np.sqrt(shares[layer, head, 40]).reshape(MAP, MAP)
+        np.testing.assert_allclose(found, glow(values), atol=0.51)
     # A head that is chosen is enlarged, and takes its layer along.
     page.locator(".head").nth(1 * HEADS + 2).click()
     expect_published(explorer, layer=1, head=2, second="")
@@ -136,7 +120,7 @@ def point_of(page: Page, down: float, right: float) -> tuple[float, float]:
 def test_a_mouse_asks_while_it_is_there_and_a_click_stays(show):
     page = show(make(query=40))
     explorer = ready(page)
-    first = about("cat")
+    first = asked()["photographs"][0]
     row, column = 6 + first["row"] % 3, 15 + first["column"] % 3
     spoken = page.locator("[aria-live=polite]").text_content()
     # The patches around it are its own: the pointer snaps to it.
@@ -173,45 +157,21 @@ def test_a_finger_and_the_arrow_keys_ask(show):
         expect(focused).to_be_focused()
         expect(focused).to_have_attribute("aria-checked", "true")
     expect(page.locator(".patch[tabindex='0']")).to_have_count(1)
-    name = page.locator(".patch").nth(9).get_attribute("aria-label")
-    shown = published(explorer)
-    assert name == f"row {shown['row'] + 1}, column {shown['column'] + 1}"
 
 
 def test_another_photograph_begins_with_its_own_patch(show):
     page = show(make(query=63, second="astronaut"))
     explorer = ready(page)
-    credit = page.locator(".credit")
-    expect(credit).to_have_text(
-        "Photograph: Stéfan van der Walt, CC0, cut to a square"
-    )
     page.get_by_role("button", name="astronaut").click()
-    expect_published(explorer, photograph="astronaut", query=11)
     # It is not beside itself.
-    expect_published(explorer, second="")
+    expect_published(explorer, photograph="astronaut", query=11, second="")
     expect(page.locator("option[value=astronaut]")).to_be_disabled()
-    expect(credit).to_have_text(
+    expect(page.locator(".credit")).to_have_text(
         "Photograph: NASA, public domain, cut to a square"
     )
     expect(page.locator("[aria-pressed=true].thumbnail")).to_have_attribute(
         "aria-label", "astronaut"
     )
-    for link in credit.get_by_role("link").all():
-        assert link.get_attribute("href").startswith("https://")
-
-
-def test_settings_have_names(show):
-    page = show(make(query=63))
-    explorer = ready(page)
-    choose_setting(page, "Two photographs")
-    expect_published(explorer, photograph="cat", second="astronaut", query=44)
-    choose_setting(page, "Random weights")
-    expect_published(explorer, drawn="true", second="", query=26)
-    expect(page.locator(".vitedu-reading")).to_contain_text(
-        "These weights are random"
-    )
-    choose_setting(page, "The cat's eye")
-    expect_published(explorer, drawn="false", query=26, layer=2)
 
 
 def test_bytes_that_are_broken_are_told_and_the_rest_goes_on(show):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from mounted import explorer_of, published
+from mounted import explorer_of, press, published
 from playwright.sync_api import Locator, Page, expect
 
 from vitedu.widgets import AttentionPlane
@@ -30,28 +30,23 @@ def test_it_turns_until_the_reader_acts_and_goes_on_from_there(show):
     page = show(AttentionPlane(angle=355.0))
     explorer = explorer_of(page)
     expect_moving(page, explorer)
-    before = published(explorer)["output"]
     # A full turn starts again at zero.
     page.wait_for_function(
         "node => Number(node.dataset.angle) < 100",
         arg=explorer.element_handle(),
     )
-    assert published(explorer)["output"] != before
-    page.get_by_role("button", name="Pause").click()
+    press(page, "Pause")
     angle = expect_still(page)
     assert 0 <= angle < 100
-    page.get_by_role("button", name="Play").click()
+    press(page, "Play")
     expect_moving(page, explorer)
     # Nor does a slider move by itself once it is reached.
     page.get_by_label("direction of the query").focus()
     assert angle <= (reached := expect_still(page)) < 100
-    page.get_by_role("button", name="Play").click()
+    press(page, "Play")
     expect_moving(page, explorer)
     page.get_by_label("length of the query").press("Home")
     assert expect_still(page) >= reached
-    expect(page.locator(".vitedu-reading")).to_contain_text(
-        "All keys get the same weight (0.14)."
-    )
 
 
 def test_the_live_line_is_silent_until_the_reader_acts(show):
@@ -69,7 +64,7 @@ def test_the_live_line_is_silent_until_the_reader_acts(show):
     page.wait_for_timeout(1500)
     expect(visible).not_to_have_text(first)
     assert spoken.text_content() == first
-    page.get_by_role("button", name="Pause").click()
+    press(page, "Pause")
     expect(spoken).not_to_have_text(first)
     assert spoken.text_content() == visible.text_content()
 
@@ -77,7 +72,7 @@ def test_the_live_line_is_silent_until_the_reader_acts(show):
 def test_reduced_motion_gets_a_still_picture_that_can_be_played(show):
     page = show(AttentionPlane(), reduced_motion="reduce")
     assert expect_still(page) == 35
-    page.get_by_role("button", name="Play").click()
+    press(page, "Play")
     expect_moving(page, explorer_of(page))
 
 
@@ -93,19 +88,16 @@ def test_the_query_and_its_word_follow_the_mouse_and_the_bars_the_weights(
     assert arrow["y"] < middle < arrow["y"] + arrow["height"]
     assert 0 < arrow["x"] - beside["x"] - beside["width"] < 20
 
-    page.get_by_role("button", name="Play").click()
+    press(page, "Play")
     plane = page.locator(".plane").first.bounding_box()
-    handle = page.locator(".handle").bounding_box()
     unit = plane["width"] / 8.8
+    middle = plane["x"] + plane["width"] / 2, plane["y"] + plane["height"] / 2
+    handle = page.locator(".handle").bounding_box()  # it turns
     page.mouse.move(
         handle["x"] + handle["width"] / 2, handle["y"] + handle["height"] / 2
     )
     page.mouse.down()
-    page.mouse.move(
-        plane["x"] + plane["width"] / 2 - 2 * unit,
-        plane["y"] + plane["height"] / 2 + 1 * unit,
-        steps=5,
-    )
+    page.mouse.move(middle[0] - 2 * unit, middle[1] + unit, steps=5)
     page.mouse.up()
     expect_still(page)
     shown = published(explorer_of(page))
@@ -117,6 +109,6 @@ def test_the_query_and_its_word_follow_the_mouse_and_the_bars_the_weights(
     assert heights == pytest.approx(shown["weights"], abs=1e-3)
     # The longest query lies on the outermost ring.
     page.mouse.down()
-    page.mouse.move(plane["x"] + plane["width"] / 2, plane["y"] - 50)
+    page.mouse.move(middle[0], plane["y"] - 50)
     page.mouse.up()
     expect(explorer_of(page)).to_have_attribute("data-length", "4")

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from explorers import hide_and_guess as make
 from explorers import hiding
-from mounted import (
-    explorer_of,
-    published,
-    ready,
-)
+from mounted import explorer_of, press, published, ready
 from playwright.sync_api import Page, expect
 
-NOTHING = np.zeros(49, bool)
 READ_CANVAS = """canvas => Array.from(
   canvas.getContext("2d").getImageData(0, 0, 28, 28).data)"""
 
@@ -55,10 +50,14 @@ def drag(page: Page, *places: tuple[int, int]) -> None:
 
 
 def at(*places: tuple[int, int]) -> np.ndarray:
-    mask = NOTHING.copy().reshape(7, 7)
+    mask = np.zeros((7, 7), bool)
     for place in places:
         mask[place] = True
     return mask.ravel()
+
+
+def expect_hidden(page: Page, *places: tuple[int, int]) -> None:
+    np.testing.assert_array_equal(hidden_in(page), at(*places))
 
 
 def test_a_pointer_that_is_dragged_hides_and_shows(show):
@@ -67,46 +66,32 @@ def test_a_pointer_that_is_dragged_hides_and_shows(show):
     # The first is seen: all are hidden on the way, and what was stays so.
     drag(page, (3, 1), (3, 5), (5, 5))
     row = [(3, column) for column in range(1, 6)]
-    expected = at(*row, (4, 5), (5, 5), (6, 6))
-    np.testing.assert_array_equal(hidden_in(page), expected)
+    expect_hidden(page, *row, (4, 5), (5, 5), (6, 6))
     # The first is hidden: all are shown. Outside of it nothing happens.
     drag(page, (3, 2), (3, 4), (-2, 4), (0, 9))
-    expected = at((3, 1), (3, 5), (4, 5), (5, 5), (6, 6))
-    np.testing.assert_array_equal(hidden_in(page), expected)
+    left = (3, 1), (3, 5), (4, 5), (5, 5), (6, 6)
+    expect_hidden(page, *left)
     # A pointer that is up changes nothing.
     page.mouse.move(5, 5)
     page.locator(".patch").nth(0).hover()
-    np.testing.assert_array_equal(hidden_in(page), expected)
+    expect_hidden(page, *left)
 
 
-def test_a_click_changes_one_patch_once(show):
-    page = show(make(hidden=at((0, 0))))
-    page.locator(".patch").nth(9).click()
-    np.testing.assert_array_equal(hidden_in(page), at((0, 0), (1, 2)))
-    page.locator(".patch").nth(0).click()
-    np.testing.assert_array_equal(hidden_in(page), at((1, 2)))
+def test_a_click_and_a_finger_change_one_patch_once(show):
+    page = show(make(hidden=at((0, 0))), has_touch=True, width=390)
+    patches = page.locator(".patch")
+    patches.nth(9).click()
+    expect_hidden(page, (0, 0), (1, 2))
+    patches.nth(0).tap()
+    expect_hidden(page, (1, 2))
     # Where the click of a pointer comes to the patch, it has been counted; a
     # screen reader's has not.
-    for detail, expected in ((1, at((1, 2))), (0, at((1, 2), (2, 0)))):
-        page.locator(".patch").nth(14).dispatch_event(
-            "click", {"detail": detail}
-        )
-        np.testing.assert_array_equal(hidden_in(page), expected)
-
-
-def test_a_finger_hides_and_shows(show):
-    page = show(make(hidden=at((0, 0))), has_touch=True, width=390)
-    patch = page.locator(".patch").nth(9)
-    patch.tap()
-    np.testing.assert_array_equal(hidden_in(page), at((0, 0), (1, 2)))
-    patch.tap()
-    np.testing.assert_array_equal(hidden_in(page), at((0, 0)))
-    # The page must not scroll away under it.
-    cover = page.locator(".cover")
-    assert cover.evaluate("node => getComputedStyle(node).touchAction") == (
-        "none"
-    )
-    assert patch.bounding_box()["width"] > 32
+    for detail, more in ((1, []), (0, [(2, 0)])):
+        patches.nth(14).dispatch_event("click", {"detail": detail})
+        expect_hidden(page, (1, 2), *more)
+    # The page must not scroll away under a finger.
+    expect(page.locator(".cover")).to_have_css("touch-action", "none")
+    assert patches.nth(9).bounding_box()["width"] > 32
 
 
 def test_keys_go_over_the_patches_and_hide_them(show):
@@ -117,9 +102,9 @@ def test_keys_go_over_the_patches_and_hide_them(show):
         page.keyboard.press(key)
     expect(patches.nth(15)).to_be_focused()
     page.keyboard.press("Enter")
-    np.testing.assert_array_equal(hidden_in(page), at((1, 1), (2, 1), (6, 6)))
+    expect_hidden(page, (1, 1), (2, 1), (6, 6))
     page.keyboard.press("Space")
-    np.testing.assert_array_equal(hidden_in(page), at((1, 1), (6, 6)))
+    expect_hidden(page, (1, 1), (6, 6))
     stops = patches.evaluate_all("all => all.map(one => one.tabIndex)")
     assert stops == [-1] * 15 + [0] + [-1] * 33
 
@@ -127,11 +112,9 @@ def test_keys_go_over_the_patches_and_hide_them(show):
 def test_buttons_and_the_slider_hide_and_all_pictures_follow(show):
     page = show(make())
     slider = page.get_by_role("slider", name="Hidden patches")
-    others = page.get_by_role("button", name="Hide others at random")
-    assert hidden_in(page).sum() == 37
     slider.fill("20")
     first = hidden_in(page)
-    others.click()
+    press(page, "Hide others at random")
     second = hidden_in(page)
     assert first.sum() == second.sum() == 20
     assert (first != second).any()
@@ -139,24 +122,23 @@ def test_buttons_and_the_slider_hide_and_all_pictures_follow(show):
     more = hidden_in(page)
     assert more.sum() == 21
     assert (more >= second).all()
-    assert published(explorer_of(page))["seed"] == 2
     # Where nothing is hidden, as many as at first.
-    page.get_by_role("button", name="Show all").click()
+    press(page, "Show all")
     assert hidden_in(page).sum() == 0
     expect(page.locator(".of-guess path.over")).to_have_attribute("d", "")
-    others.click()
+    press(page, "Hide others at random")
     assert hidden_in(page).sum() == 37
-    page.get_by_role("button", name="Hide the left").click()
+    press(page, "Hide all but the middle")
+    assert not hidden_in(page).reshape(7, 7)[2:5, 2:5].any()
+    assert hidden_in(page).sum() == 40
+    press(page, "Hide the left")
     left = hidden_in(page).reshape(7, 7)
     assert left[:, :4].all()
     assert left.sum() == 28
-    chips = page.get_by_role("group", name="Images").get_by_role("button")
-    names = chips.evaluate_all("all => all.map(one => one.ariaLabel)")
-    assert names == hiding()["names"]
-    chips.nth(2).click()
-    expect(chips.nth(2)).to_have_attribute("aria-pressed", "true")
+    name = hiding()["names"][2]
+    press(page, name)
     ready(page)
-    expect(page.locator(".of-original")).to_contain_text(names[2])
+    expect(page.locator(".of-original")).to_contain_text(name)
     original = hiding()["samples"][2]
     for place in (".of-seen", ".of-original"):
         np.testing.assert_array_equal(shades(page, place), original)
@@ -166,6 +148,3 @@ def test_buttons_and_the_slider_hide_and_all_pictures_follow(show):
     right = np.abs(guess - original.astype(int))[:, :16].mean() / 255
     off = published(explorer_of(page))["off"]
     assert off == pytest.approx(right, abs=0.002)
-    page.get_by_role("button", name="Hide all but the middle").click()
-    assert not hidden_in(page).reshape(7, 7)[2:5, 2:5].any()
-    assert hidden_in(page).sum() == 40

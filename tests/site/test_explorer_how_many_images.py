@@ -15,28 +15,22 @@ def test_only_what_was_measured_can_be_chosen(show):
     expect_published(explorer, num_images=900, remedy="none")
     expect(help_for).to_have_value("none")
     expect(marks).to_have_count(0)
-    seen = set()
     slider.press("Home")
-    for _ in range(6):
-        seen.add(slider.get_attribute("aria-valuetext"))
+    for size in ("20", "100", "900", "5,000"):
+        expect(slider).to_have_attribute("aria-valuetext", size)
         slider.press("ArrowRight")
-    assert seen == {"20", "100", "900", "5,000"}
     # Help leads to the size with which it was measured, and ends with it.
     help_for.select_option("sleep")
     expect_published(explorer, num_images=100, remedy="sleep")
-    expect(slider).to_have_attribute("aria-valuetext", "100")
     expect(marks).to_have_count(1)
     expect(page.locator("tr.helped td").first).to_have_text("59.9")
     slider.press("ArrowRight")
     expect_published(explorer, num_images=900, remedy="none")
     expect(help_for).to_have_value("none")
-    slider.press("ArrowLeft")
-    expect_published(explorer, num_images=100, remedy="none")
 
 
-@pytest.mark.parametrize("width", [900, 390])
-def test_a_tap_chooses_the_nearest_size_and_marks_it(show, width):
-    page = show(make(), width=width, has_touch=True)
+def test_a_tap_chooses_the_nearest_size_and_marks_it(show):
+    page = show(make(), width=390, has_touch=True)
     box = page.locator(".picture svg").bounding_box()
     left, right = 34, box["width"] - 26
     # 100 is at 0.29 of the axis.
@@ -47,8 +41,5 @@ def test_a_tap_chooses_the_nearest_size_and_marks_it(show, width):
     column, *marks = (
         one.bounding_box() for one in page.locator(".column, .mark").all()
     )
-    assert len(marks) == 2
-    for mark in marks:
-        assert mark["x"] + mark["width"] / 2 == pytest.approx(
-            column["x"] + column["width"] / 2, abs=0.1
-        )
+    middles = [one["x"] + one["width"] / 2 for one in (column, *marks)]
+    assert middles == pytest.approx([middles[0]] * 3, abs=0.1)

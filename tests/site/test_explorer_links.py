@@ -12,6 +12,7 @@ from mounted import expect_published
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from playwright.sync_api import expect
 from tiny_book import CONFIG, build, fault
+from vitedu_book.explorer_links import check_settings
 
 from vitedu.widgets import ModelCounter, SoftmaxScaling
 from vitedu.widgets.base import Explorer
@@ -122,12 +123,6 @@ def test_a_quiz_links_into_explorers_and_its_files_do_not(tmp_path):
 @pytest.mark.parametrize(
     ("link", "message"),
     [
-        ("#explorer-softmax:x=1", "'softmax' stands on no page"),
-        (
-            "#explorer-softmax-scaling:heads=1",
-            "softmax-scaling has the settings ['head_dim', 'num_keys', "
-            "'scale', 'seed', 'temperature'], not 'heads'",
-        ),
         (
             "#explorer-softmax-scaling:head_dim=1025",
             "head_dim must fit {'kind': 'integer', 'low': 1, 'high': 1024}, "
@@ -142,3 +137,11 @@ def test_a_quiz_links_into_explorers_and_its_files_do_not(tmp_path):
 def test_a_link_to_what_is_not_there_stops_the_build(tmp_path, link, message):
     two = f"# Two\n\n[words]({link})\n"
     assert message in fault(book(tmp_path, two))
+
+
+def test_a_setting_that_is_not_there_is_named():
+    message = r"softmax-scaling has the settings \['head_dim', .* not 'heads'"
+    with pytest.raises(ValueError, match=message):
+        check_settings(
+            *("softmax-scaling", SoftmaxScaling()._schema, [("heads", "1")])
+        )

@@ -2,15 +2,7 @@
 
 import numpy as np
 from explorers import match
-from mounted import (
-    each_look,
-    expect_accessible_and_inside,
-    expect_published,
-    explorer_of,
-    published,
-    ready,
-    settle,
-)
+from mounted import explorer_of, published, ready, settle
 from playwright.sync_api import Page, expect
 
 
@@ -40,25 +32,18 @@ def test_cells_and_bars_are_those_of_the_batch(show):
     np.testing.assert_allclose(
         np.array(levels) / float(track), pair, atol=0.002
     )
-    choose(page, "In the cells", "softmax of each row")
-    rows = numbers_of(page, "of-matrix .value").reshape(6, 6)
-    np.testing.assert_allclose(rows.sum(axis=1), 1, atol=0.03)
-    choose(page, "In the cells", "softmax of each column")
-    columns = numbers_of(page, "of-matrix .value").reshape(6, 6)
-    np.testing.assert_allclose(columns.sum(axis=0), 1, atol=0.03)
+    for axis, name in enumerate(("column", "row")):
+        choose(page, "In the cells", f"softmax of each {name}")
+        shares = numbers_of(page, "of-matrix .value").reshape(6, 6)
+        np.testing.assert_allclose(shares.sum(axis), 1, atol=0.03)
 
 
 def test_a_scene_is_drawn_as_it_is_composed(show):
     page = show(match())
-    before = page.locator(".of-scene svg").inner_html()
     choose(page, "Scene: second", "3")
     expect(
         page.get_by_role("img", name="a two left of a three")
     ).to_be_visible()
-    after = page.locator(".of-scene svg").inner_html()
-    assert before != after
-    choose(page, "Scene: where", "above")
-    assert page.locator(".of-scene svg").inner_html() != after
     # The first row of the batch is the same drawing, smaller.
     big, small = (
         page.locator(f"{place} .ink").evaluate_all(
@@ -81,28 +66,5 @@ def test_the_swapped_sentence_takes_its_place_in_the_batch(show):
         "a two right of a seven"
     )
     second = published(explorer_of(page))
-    assert second["before"] == first["before"]
-    assert second["cosines"][0] == second["after"]
+    assert second["cosines"][0] == second["after"] == first["after"]
     assert second["cosines"][1:6] == first["cosines"][1:6]
-    assert second["clip"] != first["clip"]
-
-
-def test_other_weights_and_temperatures_change_the_losses(show):
-    page = show(match())
-    first = published(ready(page))
-    choose(page, "Trained on", "scenes and their mirror images")
-    expect_published(explorer_of(page), weights="near")
-    second = published(explorer_of(page))
-    assert second["cosines"] != first["cosines"]
-    page.get_by_label("Temperature", exact=True).press("End")
-    expect_published(explorer_of(page), temperature=1)
-    third = published(explorer_of(page))
-    assert third["cosines"] == second["cosines"]
-    assert abs(third["clip"] - np.log(6)) < 0.2
-
-
-@each_look
-def test_it_is_accessible_and_stays_inside(show, theme, width):
-    page = show(match(), theme=theme, width=width)
-    settle(page)
-    expect_accessible_and_inside(page)

@@ -10,19 +10,12 @@ from playwright.sync_api import Page, expect
 from vitedu.widgets.patch_by_patch import STAGES
 
 
-def covers(page: Page) -> list[str]:
+def covers(page: Page, name: str) -> list[str]:
     return page.locator(".of-photograph g").first.evaluate(
-        "node => [...node.querySelectorAll('rect')].map((one) =>"
-        " one.getAttribute('fill'))"
+        "(node, name) => [...node.querySelectorAll('rect')].map((one) =>"
+        " one.getAttribute(name))",
+        name,
     )
-
-
-def dark(page: Page) -> np.ndarray:
-    shown = page.locator(".of-photograph g").first.evaluate(
-        "node => [...node.querySelectorAll('rect')].map((one) =>"
-        " Number(one.getAttribute('fill-opacity')))"
-    )
-    return np.array(shown)
 
 
 def step(page: Page, at: int):
@@ -32,7 +25,6 @@ def step(page: Page, at: int):
 def test_stages_are_chosen_by_mouse_and_by_keys(show):
     page = show(make())
     explorer = ready(page)
-    expect_published(explorer, stage="image")
     step(page, 4).click()
     expect_published(explorer, stage="positions")
     page.keyboard.press("ArrowRight")
@@ -40,7 +32,6 @@ def test_stages_are_chosen_by_mouse_and_by_keys(show):
     page.keyboard.press("End")
     expect_published(explorer, stage="answer")
     expect(page.locator(".of-stage")).to_contain_text("contains none")
-    expect(step(page, 11)).to_have_attribute("aria-checked", "true")
 
 
 def test_colours_and_weights_cover_the_photograph(show):
@@ -48,13 +39,12 @@ def test_colours_and_weights_cover_the_photograph(show):
     page = show(make(stage="depth", block=3, token=0))
     ready(page)
     expected = [f"rgb({r} {g} {b})" for r, g, b in sent["colours"][4]]
-    assert covers(page) == expected
+    assert covers(page, "fill") == expected
     step(page, 6).click()
     expect_published(ready(page), stage="attention", kind="weights")
     shares = sent["shades"][2, 0, 0, 1:] / 20
-    np.testing.assert_allclose(
-        dark(page), 0.9 * (1 - np.sqrt(shares)), atol=0.0051
-    )
+    dark = np.array(covers(page, "fill-opacity"), float)
+    np.testing.assert_allclose(dark, 0.9 * (1 - np.sqrt(shares)), atol=0.0051)
     listed = page.locator(".of-numbers rect.weight")
     assert listed.count() == len(published(ready(page))["best"])
 
@@ -74,12 +64,6 @@ def test_a_patch_and_the_class_token_are_chosen(show):
     expect_published(explorer, token=16, row=15, column=13)
     tap(0.5, -1)
     expect_published(explorer, token=0)
-    page.keyboard.press("ArrowRight")
-    expect_published(explorer, token=1)
-    page.keyboard.press("ArrowDown")
-    expect_published(explorer, token=5, row=7, column=1)
-    page.keyboard.press("ArrowRight")
-    expect_published(explorer, token=6, row=7, column=5)
 
 
 def test_the_class_token_has_no_mark_before_it_is_there(show):
@@ -107,7 +91,7 @@ def test_a_tap_on_a_curve_chooses_its_block(show):
         expect_published(explorer, block=at, stage="depth")
 
 
-@pytest.mark.parametrize("width", [1280, 800, 390])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_its_height_is_that_of_every_stage(show, width):
     page = show(make(block=2), width=width)
     explorer = ready(page)

@@ -1,7 +1,6 @@
 """PatchCutter in the browser: its pixels, its pointers, its marks."""
 
 import re
-from itertools import product
 
 import numpy as np
 from explorers import make_image, sequence
@@ -43,8 +42,8 @@ def test_pixels_show_the_numbers_however_they_are_cut(show):
     page = show(make(patch=8))
     image = make_image()
     origin = np.arange(3 * HEIGHT * WIDTH).reshape(HEIGHT, WIDTH, 3)
-    cuts = product(("c p1 p2", "p1 p2 c"), ("reshape", "swapped", "patches"))
-    for order, cut in cuts:
+    # All six are compared in Node; these have every kind of picture.
+    for order, cut in (("c p1 p2", "swapped"), ("p1 p2 c", "patches")):
         page.get_by_label("Cut", exact=True).select_option(cut)
         page.get_by_label("Order inside a patch").select_option(order)
         expect_published(explorer_of(page), order=order, cut=cut)
@@ -158,14 +157,9 @@ def test_the_marks_wait_until_the_slider_rests(show):
 def test_the_choice_does_not_wander_while_sizes_change(show):
     image = make_image(224, 224)
     page = show(make(image=image, patch_sizes=[16, 28, 56], patch_size=16))
-    start = published(explorer_of(page))["patch"]
-    slider = page.get_by_label("Patch size")
-    for key, size in [
-        ("ArrowRight", 28),
-        ("ArrowRight", 56),
-        ("ArrowLeft", 28),
-        ("ArrowLeft", 16),
-    ]:
-        slider.press(key)
-        expect_published(explorer_of(page), patch_size=size)
-    assert published(explorer_of(page))["patch"] == start
+    explorer = explorer_of(page)
+    start = published(explorer)["patch"]
+    for key, size in (("End", 56), ("ArrowLeft", 28), ("ArrowLeft", 16)):
+        page.get_by_label("Patch size").press(key)
+        expect_published(explorer, patch_size=size)
+    expect_published(explorer, patch=start)

