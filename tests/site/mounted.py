@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from ipywidgets.embed import dependency_state
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -13,10 +12,6 @@ from vitedu_book.widget_state import scripts_of
 
 from vitedu.widgets.base import Explorer
 
-# Colours do not depend on the width, and what is where not on the theme.
-each_look = pytest.mark.parametrize(
-    ("theme", "width"), [("light", 900), ("dark", 390)]
-)
 EXPLORER = ".vitedu-explorer"
 TWO_FRAMES = """() => new Promise((done) =>
   requestAnimationFrame(() => requestAnimationFrame(done)))"""

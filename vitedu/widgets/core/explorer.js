@@ -128,11 +128,11 @@ function makePicture(
 
 // Args:
 //   words: `label`; how many `letters` the longest reading has, so that
-//     nothing moves when it comes; `controls`, a label each; `options`, the words of choices;
-//     `pictures`, each with `title`, `label` and, where wanted, `note` and
-//     `foot`; `reading`; `tour`, steps of [sentence, {setting: value}, part],
-//     see `makeTour`. Where they have {names}, `say` fills them in; a picture
-//     knows {title} and {reading}, too.
+//     nothing moves when it comes; `controls`, a label each; `options`, the
+//     words of choices; `pictures`, each with `title`, `label` and, where
+//     wanted, `note` and `foot`; `reading`; `tour`, steps of [sentence,
+//     {setting: value}, part], see `makeTour`. Where they have {names}, `say`
+//     fills them in; a picture knows {title} and {reading}, too.
 //   read: What does not change, such as arrays, (model, redraw) => given.
 //     `redraw` draws again, for what is loaded later.
 //   fit: Settings as they are shown, where an address may ask for some that do
